@@ -12,17 +12,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
-from beyondkernels.algorithms import (
-    Algorithm,
-    Batch,
-    GradientDescent,
-    Loss,
-    MemberView,
-    Squared,
-    Stage,
-    StepResult,
-    Transition,
-)
+import beyondkernels as bk
 from beyondkernels.core import Shape, Stream, Tensors, size_of
 from beyondkernels.networks import Network, linear
 
@@ -57,7 +47,7 @@ class Factored(Network):
 
 
 @dataclass(frozen=True)
-class Growing(Algorithm):
+class Growing(bk.algorithms.Algorithm):
     """Trains W until the objective is small enough; then its factors, while a scale shrinks at random times.
 
     Arguments:
@@ -67,30 +57,30 @@ class Growing(Algorithm):
         draws: how many random displacements of the readout the end chooses from.
     """
 
-    rule: GradientDescent
+    rule: bk.algorithms.GradientDescent
     enough: float = 1.0
     least: float = 0.3
     draws: int = 4
 
     @property
-    def loss(self) -> Loss:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def loss(self) -> bk.algorithms.Loss:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The squared error."""
-        return Squared()
+        return bk.algorithms.Squared()
 
-    def stages(self) -> tuple[Stage, ...]:
+    def stages(self) -> tuple[bk.algorithms.Stage, ...]:
         """The whole matrix, and its factors."""
         plain = self.rule.stages()[0]
         return replace(plain, name="whole", check_every=4), replace(plain, name="factored")
 
-    def hyper(self, stage: Stage, step: int) -> dict[str, float]:
+    def hyper(self, stage: bk.algorithms.Stage, step: int) -> dict[str, float]:
         """Those of the rule."""
         return self.rule.hyper(stage, step)
 
-    def optimiser_state(self, stage: Stage, params: Tensors) -> Tensors:
+    def optimiser_state(self, stage: bk.algorithms.Stage, params: Tensors) -> Tensors:
         """That of the rule."""
         return self.rule.optimiser_state(stage, params)
 
-    def program(self, stage: Stage) -> Hashable:
+    def program(self, stage: bk.algorithms.Stage) -> Hashable:
         """What the step does besides its numbers."""
         return type(self), self.rule.program(stage)
 
@@ -100,19 +90,19 @@ class Growing(Algorithm):
 
     def step(
         self,
-        stage: Stage,
+        stage: bk.algorithms.Stage,
         network: Network,
         params: Tensors,
         buffers: Tensors,
         optimiser: Tensors,
-        batch: Batch,
+        batch: bk.algorithms.Batch,
         noise: Tensors,
         hyper: Tensors,
-    ) -> StepResult:
+    ) -> bk.algorithms.StepResult:
         """That of the rule."""
         return self.rule.step(stage, network, params, buffers, optimiser, batch, noise, hyper)
 
-    def transition(self, view: MemberView) -> Transition:
+    def transition(self, view: bk.algorithms.MemberView) -> bk.algorithms.Transition:
         """A threshold, an SVD, a random time, a choice."""
         over = view.steps_in_stage == self.rule.steps
         if view.stage == 0:
@@ -122,7 +112,7 @@ class Growing(Algorithm):
         shrunk = {"scale": view.buffers["scale"] * 0.99, "times": view.buffers["times"] + 1}
         return view.stay(buffers=shrunk, check_after=self._wait(view))
 
-    def _factored(self, view: MemberView) -> Transition:
+    def _factored(self, view: bk.algorithms.MemberView) -> bk.algorithms.Transition:
         U, S, V = torch.linalg.svd(view.params["W"], full_matrices=False)
         r = int((self.least * S[0] <= S).sum())
         root = S[:r].sqrt()
@@ -130,10 +120,10 @@ class Growing(Algorithm):
         after = view.enter(1, factors, {"scale": torch.ones(()), "times": torch.zeros((), dtype=torch.int64)})
         return after._replace(check_after=self._wait(view))
 
-    def _wait(self, view: MemberView) -> int:
+    def _wait(self, view: bk.algorithms.MemberView) -> int:
         return 1 + int(view.stream.child("wait").integers(5))
 
-    def _chosen(self, view: MemberView) -> Transition:
+    def _chosen(self, view: bk.algorithms.MemberView) -> bk.algorithms.Transition:
         a = view.params["a"]
         drawn = [view.stream.child("end", str(j)).normal(*a.shape) for j in range(self.draws)]
         candidates = [view.params | {"a": a + 0.3 * noise} for noise in drawn]

@@ -64,6 +64,15 @@ def cosine(w: Sequence[float], v: Sequence[float]) -> float:
     return math.fsum(p * q for p, q in zip(w, v, strict=True)) / length if length else 0.0
 
 
+def width_sum(c: Sequence[float], epsilon: float, R: float, star: float) -> float:
+    """ℭ_ε of a series, one coefficient after the other."""
+    total = 2 * abs(c[0])
+    for i in range(1, len(c)):
+        second = math.sqrt(math.log(1 / epsilon)) / math.sqrt(i) * star * R
+        total += ((star * R) ** i + second**i) * abs(c[i])
+    return total
+
+
 def ridge_with_intercept(K: np.ndarray, y: np.ndarray, ridge: float) -> tuple[np.ndarray, np.ndarray]:
     """α and b of the least Σ (y_i − b − [Kα]_i)² + ridge αᵀKα: (K + ridge) α + b = y and Σ α_i = 0, as one system."""
     n = len(y)

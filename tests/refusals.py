@@ -1,5 +1,6 @@
 """What a call is refused with: one sentence that holds the names and numbers a person needs."""
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,3 +18,10 @@ def refused(words: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> 
     """
     with pytest.raises(InputError, match=words):
         call(*args, **kwargs)
+
+
+def told(words: str, call: Callable[..., Any], *args: Any, **kwargs: Any) -> int:
+    """The whole number behind ``words`` in the sentence with which a call is refused: what would do."""
+    with pytest.raises(InputError, match=words) as refusal:
+        call(*args, **kwargs)
+    return int(re.findall(rf"{words} ([\d,]+)", str(refusal.value))[0].replace(",", ""))

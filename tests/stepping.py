@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 
 from beyondkernels.algorithms import Algorithm
-from beyondkernels.core import Sample, Stream, Tensors
+from beyondkernels.core import Outcome, Sample, Stream, Tensors
 from beyondkernels.engine import Member, train
 from beyondkernels.networks import Network
 from fitting import Sized
@@ -61,3 +62,14 @@ def assert_diverged_together(compiled: Member, eager: Member, steps: int) -> Non
     assert eager.diverged
     assert 1 < compiled.step < steps
     assert abs(compiled.step - eager.step) <= 1
+
+
+def assert_same(one: Outcome, other: Outcome) -> None:
+    """The two outcomes are equal to the bit."""
+    assert (one.status, one.scalars) == (other.status, other.scalars)
+    for part in ("series", "arrays"):
+        ours, theirs = getattr(one, part), getattr(other, part)
+        assert ours.keys() == theirs.keys()
+        for name, values in ours.items():
+            assert values.dtype == theirs[name].dtype
+            np.testing.assert_array_equal(values, theirs[name], err_msg=name)

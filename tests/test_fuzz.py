@@ -14,9 +14,7 @@ from beyondkernels.activations import Sine
 from beyondkernels.algorithms import GradientDescent, Hinge
 from beyondkernels.algorithms.optimisers import Rate
 from beyondkernels.core import InputError, Stream, build, canonical_json, digest
-from beyondkernels.data import given
-from beyondkernels.data.inputs import Cube, Sphere
-from beyondkernels.data.maps import DrawnMap
+from beyondkernels.data import Cube, DrawnMap, Sphere, given
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.kernels.finite.at import TangentAt
 from beyondkernels.lab import CATALOGUE, ask

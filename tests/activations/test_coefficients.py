@@ -23,8 +23,6 @@ from beyondkernels.activations import (
     identity,
 )
 from beyondkernels.activations.base import Activation
-from beyondkernels.activations.moments import line_moments
-from beyondkernels.core import InputError
 from refusals import refused
 
 MORE = [
@@ -63,16 +61,6 @@ def test_moments(sigma):
 
 
 @pytest.mark.parametrize("sigma", ALL, ids=str)
-def test_closed_moments_are_those_of_the_line(sigma):
-    """What a class writes down against the quadrature of the base class, at many variances."""
-    q = torch.logspace(-6, 3, 40, dtype=torch.float64)
-    for own, generic in zip(
-        sigma.moments(q), line_moments(sigma.value, sigma.derivative, sigma.cuts, q)[0], strict=True
-    ):
-        assert ((own - generic).abs() <= 1e-13 * (1 + generic.abs())).all()
-
-
-@pytest.mark.parametrize("sigma", ALL, ids=str)
 def test_hermite_coefficients(sigma):
     found = sigma.hermite(VARIANCES, 7)
     assert found.shape == (2, 3, 8)
@@ -101,15 +89,6 @@ def test_parseval(sigma):
     assert torch.allclose(sigma.hermite(q, 12), sigma.hermite(q, 300)[:, :13], rtol=0, atol=1e-13)
 
 
-def test_known_hermite_coefficients_of_relu():
-    """1/√2π, 1/2, 1/(2√π), 0, and zero for all odd ones from there on."""
-    a = ReLU().hermite(torch.tensor(1.0, dtype=torch.float64), 9)
-    assert a[:4].tolist() == pytest.approx(
-        [1 / math.sqrt(2 * math.pi), 0.5, 1 / (2 * math.sqrt(math.pi)), 0], abs=1e-14
-    )
-    assert a[[5, 7, 9]].tolist() == pytest.approx([0, 0, 0], abs=1e-14)
-
-
 @pytest.mark.parametrize(
     "sigma", [Erf(), Erf(0.4), identity, MORE[3], Sine(2.0, 0.3), Cosine(0.5, 2.0), Tanh(), GELU()], ids=str
 )
@@ -133,10 +112,8 @@ def test_no_taylor_series():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match=r"^q must hold finite variances that are not negative, got -0.5$"):
-        Tanh().moments(torch.tensor([1.0, -0.5], dtype=torch.float64))
-    with pytest.raises(InputError, match=r"^degree must not be negative, got -1$"):
-        Tanh().hermite(torch.tensor(1.0, dtype=torch.float64), -1)
+    refused(r"that are not negative, got -0.5$", Tanh().moments, torch.tensor([1.0, -0.5], dtype=torch.float64))
+    refused(r"^degree must not be negative, got -1$", Tanh().hermite, torch.tensor(1.0, dtype=torch.float64), -1)
     for sigma in (identity, Erf(), Sine(), Cosine(), Tanh(), GELU()):
         refused(r"^degree must not be negative, got -1$", sigma.hermite, torch.tensor(1.0, dtype=torch.float64), -1)
         refused(r"^degree must not be negative, got -1$", sigma.taylor, -1)

@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import naive
 from beyondkernels.activations import (
     Cosine,
     Erf,
@@ -27,20 +28,11 @@ from beyondkernels.activations.complexity import (
 )
 from beyondkernels.activations.smooth import EvenShifted, ZeroAndOdd
 from beyondkernels.activations.taylor import Envelope, TaylorSeries, taylor_series
-from beyondkernels.core import InputError
 from refusals import refused
 
 
 def literal_s(c, R, star):
     return star * sum((i + 1) * R**i * abs(a) for i, a in enumerate(c))
-
-
-def literal_eps(c, epsilon, R, star):
-    total = 2 * abs(c[0])
-    for i in range(1, len(c)):
-        second = math.sqrt(math.log(1 / epsilon)) / math.sqrt(i) * star * R
-        total += ((star * R) ** i + second**i) * abs(c[i])
-    return total
 
 
 SMOOTH = {
@@ -62,7 +54,7 @@ def test_polynomials_exactly(c, R, star):
         found = sample_complexity(function, R, star=star)
         assert found.value == pytest.approx(literal_s(c, R, star), rel=1e-12)
         assert width_complexity(function, 0.03, R, star=star).value == pytest.approx(
-            literal_eps(c, 0.03, R, star), rel=1e-12
+            naive.width_sum(c, 0.03, R, star), rel=1e-12
         )
         assert found.error < 1e-12
 
@@ -74,7 +66,7 @@ def test_smooth_functions(f, R, star):
     c = f.taylor(150).tolist()
     s, eps = sample_complexity(f, R, star=star), width_complexity(f, 0.03, R, star=star)
     assert s.value == pytest.approx(literal_s(c, R, star), rel=1e-11)
-    assert eps.value == pytest.approx(literal_eps(c, 0.03, R, star), rel=1e-11)
+    assert eps.value == pytest.approx(naive.width_sum(c, 0.03, R, star), rel=1e-11)
     assert max(s.error, eps.error) < 1e-11
 
 
@@ -112,7 +104,9 @@ def test_functions_with_poles():
     """tanh and sigmoid: ℭ_s finite, ℭ_ε infinite once C*R exceeds the radius of convergence, finite truncated."""
     c = Tanh().taylor(300).tolist()
     assert sample_complexity(Tanh(), star=1.0).value == pytest.approx(literal_s(c, 1.0, 1.0), rel=1e-10)
-    assert width_complexity(Tanh(), 0.1, 0.5, star=2.0).value == pytest.approx(literal_eps(c, 0.1, 0.5, 2.0), rel=1e-10)
+    assert width_complexity(Tanh(), 0.1, 0.5, star=2.0).value == pytest.approx(
+        naive.width_sum(c, 0.1, 0.5, 2.0), rel=1e-10
+    )
     s = Sigmoid().taylor(300).tolist()
     assert sample_complexity(Sigmoid(), 1.5, star=1.0).value == pytest.approx(literal_s(s, 1.5, 1.0), rel=1e-10)
     assert not sample_complexity(Tanh(), 1.6).finite
@@ -123,7 +117,7 @@ def test_functions_with_poles():
         assert infinite.value == math.inf
         assert str(infinite) == "infinite"
     found = width_complexity(taylor_series(Tanh()).truncated(9), 0.01, star=5.0)
-    assert found.value == pytest.approx(literal_eps(c[:10], 0.01, 1.0, 5.0), rel=1e-12)
+    assert found.value == pytest.approx(naive.width_sum(c[:10], 0.01, 1.0, 5.0), rel=1e-12)
     assert found.degree == 9
 
 
@@ -191,12 +185,9 @@ def test_the_stated_error_covers_what_is_left_out(monkeypatch):
         (lambda: TaylorSeries.polynomial([]), "coefficients must hold at least one number"),
         (
             lambda: sample_complexity(TaylorSeries.of(lambda n: 1.0**n, Envelope(1.0, 0.5))),
-            "envelope must bound every coefficient, but that of order 1 exceeds it",
+            "of order 1 exceeds it",
         ),
-        (
-            lambda: sample_complexity(TaylorSeries.of(lambda n: 0.1**n, Envelope(1.0, 1.0))),
-            "envelope must decide whether the sum converges",
-        ),
+        (lambda: sample_complexity(TaylorSeries.of(lambda n: 0.1**n, Envelope(1.0, 1.0))), "must decide whether"),
     ],
 )
 def test_bad_input(make, sentence):
@@ -232,8 +223,7 @@ def test_the_largest_complexity_of_a_layer():
 
 
 def test_a_series_that_does_not_converge_says_where_it_does():
-    with pytest.raises(InputError, match=r"C·R below 3\.14159, where the series of Sigmoid\(\) converges, got 1 and"):
-        smooth_complexity(Sigmoid(), 1.0)
+    refused(r"C·R below 3\.14159, where the series of Sigmoid\(\) converges, got 1", smooth_complexity, Sigmoid(), 1.0)
     cut = taylor_series(Sigmoid()).truncated(3)
     assert smooth_complexity(cut, 1.0, star=10.0).value == pytest.approx(0.5 + 2.5 + 1000 / 48)
 

@@ -201,16 +201,6 @@ def test_points_that_coincide_up_to_rounding(sigma):
         assert float(slope.max() - slope.min()) <= 1e-13
 
 
-def test_known_values_of_relu():
-    """1/2 and 1/2 at equal unit variables, 1/2π and 1/4 at right angles, nothing at opposite ones."""
-    one = torch.ones(3, dtype=torch.float64)
-    value, slope = ReLU().dual(one, one, torch.tensor([1.0, 0.0, -1.0], dtype=torch.float64))
-    assert value.tolist() == pytest.approx([0.5, 1 / (2 * math.pi), 0.0], abs=1e-14)
-    assert slope is not None
-    assert slope.tolist() == pytest.approx([0.5, 0.25, 0.0], abs=1e-14)
-    assert value[0].item() == slope[0].item() == 0.5
-
-
 def test_polynomials_by_moments():
     """Isserlis: E u²v² = q1 q2 + 2c², E u³v = 3 q1 c, and so on, also where variances are not those of any pair."""
     q1, q2, c = (torch.tensor([t], dtype=torch.float64) for t in (1.3, 0.4, 0.5))

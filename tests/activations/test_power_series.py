@@ -62,8 +62,7 @@ def test_a_power_series_with_a_radius():
     z = torch.tensor([-1.9, 0.0, 1.5], dtype=torch.float64)
     torch.testing.assert_close(function.value(z), 1 / (1 - z / 2), rtol=1e-12, atol=1e-12)
     torch.testing.assert_close(function.derivative(z), 0.5 / (1 - z / 2) ** 2, rtol=1e-11, atol=1e-11)
-    with pytest.raises(InputError, match=r"^z must lie within the radius 2 where the series converges, got \|z\| = 2$"):
-        function.value(torch.tensor([2.0]))
+    refused(r"lie within the radius 2 where the series converges, got \|z\| = 2$", function.value, torch.tensor([2.0]))
     refused(r"further inside the radius 2 \(more than 4096 terms", function.value, torch.tensor([1.9999]).double())
 
 

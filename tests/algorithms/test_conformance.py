@@ -135,21 +135,6 @@ def test_program_ignores_the_numbers():
     assert descent.program(descent.stages()[0]) == ALGORITHMS["descent"].program(descent.stages()[0])
 
 
-def test_gradient_descent_is_torch_sgd():
-    rule = GradientDescent(steps=4, learning_rate=0.1, momentum=0.9, weight_decay=0.01, loss=Hinge())
-    network, stage = TwoLayer(6), rule.stages()[0]
-    params, buffers, velocity, batch, noise, hyper = inputs(rule, network, stage, 0)
-    theirs = {name: value.clone().requires_grad_() for name, value in params.items()}
-    optimiser = torch.optim.SGD(theirs.values(), lr=0.1, momentum=0.9, weight_decay=0.01)
-    for _ in range(3):
-        params, buffers, velocity, _ = rule.step(stage, network, params, buffers, velocity, batch, noise, hyper)
-        optimiser.zero_grad()
-        torch.relu(1 - batch.y * network.apply(theirs, {}, batch.x)[0].squeeze(-1)).mean().backward()
-        optimiser.step()
-    for name, value in theirs.items():
-        torch.testing.assert_close(params[name], value.detach(), rtol=1e-5, atol=1e-6)
-
-
 def test_blocks_do_not_change_the_gradient(monkeypatch):
     from beyondkernels.algorithms import gradient, loss_and_gradient
 

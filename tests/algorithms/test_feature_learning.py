@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import Batch, FeatureLearning, Hinge, ProcessSettings, StepSettings
-from beyondkernels.core import InputError, Stream, describe
+from beyondkernels.core import Stream, describe
 from beyondkernels.networks import Linearised, Symmetric, TwoLayer
-from refusals import refused
 
 N, D, M = 7, 4, 3
 
@@ -200,13 +199,3 @@ def test_initial_scales_come_from_the_settings_also_when_linearised():
     displacement, buffers = algorithm.initialise(Linearised(TwoLayer(4000)), 3, 1, Stream(0))
     assert torch.equal(buffers["at.hidden.weight"], params["hidden.weight"])
     assert not displacement["hidden.weight"].any()
-
-
-def test_bad_input():
-    refused("noise_kind must be 'smoothed' or 'drawn', got 'none'", FeatureLearning, settings(), noise_kind="none")
-    for wrong in (-1, 3):
-        with pytest.raises(InputError, match=rf"freeze_hidden_after must lie in \[0, 2\], got {wrong}"):
-            FeatureLearning(settings(), freeze_hidden_after=wrong)
-    for wrong, got in (((0.0, 1.0), "0.0"), ((1.0, -2.0), "-2.0")):
-        refused(f"^class_weights must be positive, got {got}$", StepSettings, 1.0, 1.0, class_weights=wrong)
-    assert "hypotheses" not in str(describe(FeatureLearning(settings())))

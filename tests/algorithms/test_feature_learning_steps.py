@@ -1,14 +1,12 @@
 """The settings of the process: step by step, and what they refuse."""
 
-import json
 from dataclasses import replace
 
 import pytest
 
 from beyondkernels.algorithms import ProcessSettings, StepSettings
-from beyondkernels.core import Hypothesis, build, canonical_json, digest
+from beyondkernels.core import Hypothesis, digest
 from beyondkernels.networks import Symmetric
-from refusals import refused
 
 FIRST, SECOND, LATER = StepSettings(0.1, 0.2, 0, 1, 0.5), StepSettings(1, 2, 0, 0, 0.25), StepSettings(3, 4)
 SETTINGS = ProcessSettings(Symmetric(1, 1, 1), FIRST, SECOND, LATER, steps=12, batch=10)
@@ -56,19 +54,6 @@ def test_forgetting_everything_is_the_penalty_of_the_theorem():
 
 
 def test_identity():
-    assert build(json.loads(canonical_json(SETTINGS))) == SETTINGS
     assert digest(SETTINGS) == digest(replace(SETTINGS, hypotheses=(Hypothesis("m ≥ D", 3, 1),)))
     assert digest(SETTINGS) != digest(replace(SETTINGS, fading=True))
     assert digest(StepSettings(1, 1)) == digest(StepSettings(1.0, 1.0, 1, 1, 0))
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"output_rate": -1}, r"^output_rate must be positive, got -1$"),
-        ({"keep_hidden": 1.5}, r"^keep_hidden must lie in \[0, 1\], got 1\.5$"),
-        ({"noise_std": -1}, r"^noise_std must not be negative, got -1$"),
-    ],
-)
-def test_sentences(arguments, sentence):
-    refused(sentence, StepSettings, **{"hidden_rate": 1, "output_rate": 1} | arguments)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 from torch import nn
 
 import beyondkernels as bk
@@ -61,15 +62,48 @@ def test_the_model_and_its_probes_are_those_of_the_given_numbers(checkpoint: nn.
     with torch.no_grad():
         assert by_name["model"] == pytest.approx(100 * (checkpoint(TEST[0]).argmax(1) == TEST[1]).float().mean().item())
         h, fresh_points = (checkpoint[:3](part[0]).numpy() for part in (TRAIN, TEST))
-    rows = found.to_frame().query("rung == 'probe of 0'").iloc[0]
-    # The probe reads a one beside the features; labels are rows with a single one, with their mean subtracted.
+    row = found.to_frame().query("rung == 'probe of 0'").iloc[0]
+    # The probe reads a one beside the features.
     first, second = (np.hstack([each, np.ones((len(each), 1))]).astype(np.float64) for each in (h, fresh_points))
-    rows_of = [np.eye(2)[part[1].numpy()] for part in (TRAIN, TEST)]
-    by_hand = Ridge(rows["ridge"], fit_intercept=False).fit(first, rows_of[0] - rows_of[0].mean(0))
-    missing = by_hand.predict(second) + rows_of[0].mean(0) - rows_of[1]
-    assert rows["test_loss"] == pytest.approx((missing**2).sum(1).mean(), rel=1e-5)
+    assert row["logistic"] == 1
+    by_hand: Any = LogisticRegression(C=row["penalty"] / np.square(first).sum(1).mean(), tol=1e-8, max_iter=10_000)
+    right = by_hand.fit(first, TRAIN[1].numpy()).predict(second) == TEST[1].numpy()
+    assert row["test_accuracy"] == pytest.approx(right.mean())
     assert by_name["probe of 0"] > by_name["probe of 0 at a fresh start"] + 5
     assert found.sentence.startswith("The features of the given weights are worth")
+
+
+def test_a_search_tries_standardised_features_and_says_what_it_chose() -> None:
+    """The units that know the labels are a ten-thousandth of the size of the others."""
+    with torch.random.fork_rng():
+        torch.manual_seed(102)
+        model = fresh()
+        size = torch.where(torch.arange(32) < 8, 1.0, 1e4)
+        first: Any = model[0]
+        with torch.no_grad():
+            first.weight.copy_(torch.randn(32, 8) * size[:, None])
+    below: Any = nn.Sequential(*list(model)[:3]).eval()
+    numbers = below(X).detach().double()
+    y = (numbers[:, :8].sum(1) > numbers[:, :8].sum(1).median()).long()
+    train, test = (X[:120], y[:120]), (X[120:], y[120:])
+    found = bk.audit(model.eval(), train, test, weights="given", tune=True, seeds=1, progress=False)
+    chosen = found.tuned.set_index("rung").loc["probe of 0"]
+    assert chosen["kernel"] == "standardised features"
+    h = numbers[:, numbers[:120].std(0) > 0].numpy()
+    h = (h - h[:120].mean(0)) / h[:120].std(0)
+    h = np.hstack([h, np.ones((240, 1))])
+    by_hand: Any = {
+        "logistic": LogisticRegression(tol=1e-8, max_iter=10_000),
+        "hinge": SVC(kernel="linear"),
+        "squared": None,
+    }[chosen["loss"]]
+    by_hand.set_params(C=chosen["strength"] / np.square(h[:120]).sum(1).mean())
+    right = by_hand.fit(h[:120], train[1].numpy()).score(h[120:], test[1].numpy())
+    assert scores(found)["probe of 0"] == pytest.approx(100 * right)
+    assert {"Gaussian kernel", "RBF support vector machine", "conjugate kernel"} <= set(found.tuned["rung"])
+    plain = bk.audit(model.eval(), train, test, weights="given", seeds=1, progress=False)
+    assert scores(plain)["probe of 0"] < scores(found)["probe of 0"] - 3
+    refused("probes cannot be True with weights", bk.audit, model, train, test, weights="given", probes=True)
 
 
 def test_the_distance_is_that_of_the_numbers(checkpoint: nn.Sequential, found: Any) -> None:

@@ -15,9 +15,11 @@ from torch import nn
 import beyondkernels as bk
 from beyondkernels.auditing import Audit, finding as finding_module, health as health_module
 from beyondkernels.auditing.finding import finding
-from beyondkernels.auditing.health import Finding, health, inputs
+from beyondkernels.auditing.health import Finding, _start, _Tries, health, inputs
 from beyondkernels.auditing.ladder import ABOUT, KINDS
+from beyondkernels.auditing.probes import changed, changes
 from beyondkernels.auditing.settings import AuditSettings
+from beyondkernels.auditing.starts import start_of
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome
 from beyondkernels.data import GivenData, hold_out
@@ -64,7 +66,7 @@ def test_the_same_data_standardised_may_be_spoken_of(tmp_path: Any) -> None:
     found.write(tmp_path)
     page = (tmp_path / "audit__small.html").read_text()
     assert page.index("Is the model trained well enough?") < page.index("Claims")
-    short = bk.audit_many({"a": dense}, (x[:60], y[:60]), parts="ladder", without=FEW, seeds=1, steps=1, progress=False)
+    short = bk.audit_many({"a": dense}, (x[::3], y[::3]), parts="ladder", without=FEW, seeds=1, steps=1, progress=False)
     assert short.summary["trained"].tolist() == [False]
 
 
@@ -80,13 +82,16 @@ def test_what_is_tried_is_the_model_on_training_points_and_sees_no_test_point() 
     assert rows[0]["score"].tolist() == rows[1]["score"].tolist()
     problem = found[0].experiment.subject.problem
     assert isinstance(problem, GivenData)
-    held = hold_out(problem, 0.2)
-    assert (held.size("train"), held.size("test")) == (96, 24)
-    apart = np.concatenate([held.arrays["train_x"], held.arrays["test_x"]])
-    assert sorted(apart.tolist()) == sorted(problem.arrays["train_x"].tolist())
-    for factor, score in zip(rows[0]["factor"], rows[0]["score"], strict=True):
-        run = bk.fit(dense, held, steps=20, learning_rate=1e-3 * factor, seed=1000, progress=False)
-        assert score == pytest.approx(100 * run.test_accuracy)
+    assert len(rows[0]) == 15
+    for repeat in (0, 4):  # few points are split five times
+        held = hold_out(problem, 0.2, repeat)
+        assert (held.size("train"), held.size("test")) == (96, 24)
+        apart = np.concatenate([held.arrays["train_x"], held.arrays["test_x"]])
+        assert sorted(apart.tolist()) == sorted(problem.arrays["train_x"].tolist())
+        mine = rows[0][rows[0]["repeat"] == repeat]
+        for factor, score in zip(mine["factor"], mine["score"], strict=True):
+            run = bk.fit(dense, held, steps=20, learning_rate=1e-3 * factor, seed=1000 + repeat, progress=False)
+            assert score == pytest.approx(100 * run.test_accuracy)
 
 
 def test_rates_are_searched_on_training_points_and_used_by_all_that_follow() -> None:
@@ -145,22 +150,24 @@ def outcome(accuracy: float, loss: float, course: Any = None, n: int = 1000) -> 
     )
 
 
-def rows(tries: dict[float, Outcome], train: float = 99.0, **scores: list[float]) -> Any:
+def rows(tries: dict[Any, Outcome], train: float = 99.0, **scores: list[float]) -> Any:
     found = []
     for name, many in {"model": [90.0, 90.5, 90.2], "linear": [80.0, 80.1, 80.2], **scores}.items():
         rung = name.replace("_", " ")
         for seed, score in enumerate(many):
             at = {"part": "ladder", "rung": rung, "kind": KINDS[ABOUT[rung][0]], "seed": seed, "status": "finished"}
             found.append({**at, "score": score, "error": 100 - score, "train_score": train, OUTCOME: Outcome()})
-    for factor, run in tries.items():
-        found.append({"part": "probe", "learner": "model", "factor": factor, "status": run.status, OUTCOME: run})
+    for key, run in tries.items():
+        factor, change = key if isinstance(key, tuple) else (key, None)
+        at = {"part": "probe", "learner": "model", "factor": factor, "change": change}
+        found.append({**at, "status": run.status, OUTCOME: run})
     return pd.DataFrame(found)
 
 
 def checks(monkeypatch: pytest.MonkeyPatch, table: Any) -> dict[str, Finding]:
     monkeypatch.setattr(health_module, "inputs", lambda _: [])
     monkeypatch.setattr(Subject, "steps", 200)
-    return {each.check: each for each in health(subject(), SETTINGS, table, subject(), in_words=False)}
+    return {each.check: each for each in health(subject(), SETTINGS, table, [subject()], in_words=False)}
 
 
 @pytest.mark.parametrize(
@@ -192,6 +199,99 @@ def test_seeds_and_points_count_when_rates_are_compared(monkeypatch: pytest.Monk
     assert checks(monkeypatch, rows(few))["learning rate"].verdict == "fine"
 
 
+@pytest.mark.parametrize("change", ["no weight decay", "Adam"])
+def test_decay_and_optimiser_are_wrong_if_the_change_is_clearly_better(
+    monkeypatch: pytest.MonkeyPatch, change: str
+) -> None:
+    check = {"Adam": "optimiser"}.get(change, "weight decay")
+    for accuracy, verdict in ((95.0, "stop"), (90.5, "fine"), (50.0, "fine")):
+        found = checks(monkeypatch, rows({1.0: outcome(90.0, 0.4), (1.0, change): outcome(accuracy, 0.3)}))
+        assert found[check].verdict == verdict and found["learning rate"].verdict == "fine"
+
+
+def test_a_rule_is_tried_without_its_decay_and_with_adam_where_these_are_changes() -> None:
+    def tried(**options: Any) -> dict[str, list[str]]:
+        found = Audit(dense, (X, Y), steps=1, **options).subject
+        return {
+            each: [type(part).__name__ for part in cast(Any, changed(found, each).rule).rule.parts]
+            for each in changes(found)
+        }
+
+    assert tried() == {} == tried(optimiser="adamw")
+    assert tried(weight_decay=0.1, optimiser="adamw") == {"no weight decay": ["Adam", "Rate"]}
+    assert tried(optimiser="sgd") == {"Adam": ["Adam", "Rate"]}
+    both = {"no weight decay": ["Momentum", "Rate"], "Adam": ["Decay", "Adam", "Rate"]}
+    assert tried(optimiser="sgd", weight_decay=0.1) == both
+
+
+def test_several_splits_of_few_points_are_compared_split_by_split() -> None:
+    """The corrected t interval, written out: leads of 2, 4, …, 10 points, 100 points held out of 500."""
+    ahead, splits = [2.0, 4.0, 6.0, 8.0, 10.0], [subject(samples=400, test=100)] * 5
+    runs = {
+        (1.0, None): [outcome(80.0, 0.4, n=100)] * 5,
+        (5.0, None): [outcome(80.0 + each, 0.4, n=100) for each in ahead],
+    }
+    mean, half = _Tries(splits, cast(Any, runs), [], 1.0).lead((5.0, None), 0.0)
+    assert mean == pytest.approx(6.0)
+    assert half == pytest.approx(2.77645 * np.std(ahead, ddof=1) * math.sqrt(1 / 5 + 100 / 400), rel=1e-4)
+
+
+def with_start(kind: str) -> nn.Module:
+    """Only the constructor draws these numbers, which is why the module is given as a function below."""
+    model = dense(4, 2)
+    layers = cast(Any, model)
+    with torch.no_grad():
+        if kind == "dead":
+            layers[2].bias.fill_(-100.0)
+        elif kind == "all zero":
+            for value in model.parameters():
+                value.zero_()
+        elif kind == "last zero":
+            layers[-1].weight.zero_()
+        elif kind == "loud":
+            layers[-1].weight.mul_(1000.0)
+    return model
+
+
+def dead(in_dim: int, out_dim: int) -> nn.Module:
+    return with_start("dead")
+
+
+def all_zero(in_dim: int, out_dim: int) -> nn.Module:
+    return with_start("all zero")
+
+
+def last_zero(in_dim: int, out_dim: int) -> nn.Module:
+    return with_start("last zero")
+
+
+def loud(in_dim: int, out_dim: int) -> nn.Module:
+    return with_start("loud")
+
+
+@pytest.mark.parametrize(
+    ("make", "flat", "is_loud"),
+    [(dense, 0, False), (dead, 1, False), (all_zero, 1, False), (last_zero, 0, False), (loud, 0, True)],
+)
+def test_a_start_is_dead_or_loud_or_fine(make: Any, flat: float, is_loud: bool) -> None:
+    """A last layer of zeros comes to life after a step."""
+    start = start_of(Audit(make, (X, Y), steps=30).subject)
+    assert start is not None and start.flat == flat and start.loss_of_zero == pytest.approx(math.log(2))
+    assert (start.loss > 10 * start.loss_of_zero) is is_loud
+    for model, verdict in (([70.0, 70.1, 70.2], "stop"), ([90.0, 90.1, 90.2], "note")):  # linear has 80 %
+        (check,) = _start(SETTINGS, rows({}, model=model), start)
+        assert check.verdict == (verdict if flat or is_loud else "fine")
+
+
+def test_what_does_not_generalise_is_no_fault_of_training(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = checks(monkeypatch, rows({1.0: outcome(70.0, 0.4)}, train=100.0, model=[70.0] * 3, linear=[71.0] * 3))
+    fit = check["training and test score"]
+    assert fit.verdict == "note" and "nothing speaks for fewer steps" in fit.evidence
+    course = (95 - np.abs(UP - 70), 0.2 + np.abs(DOWN - 0.9))
+    late = rows({1.0: outcome(70.0, 0.4, course)}, train=100.0, model=[70.0] * 3, linear=[71.0] * 3)
+    assert "nothing speaks for" not in checks(monkeypatch, late)["training and test score"].evidence
+
+
 UP, DOWN = np.linspace(60, 90, 21), np.geomspace(2.0, 0.2, 21)
 
 
@@ -203,7 +303,8 @@ UP, DOWN = np.linspace(60, 90, 21), np.geomspace(2.0, 0.2, 21)
         ((UP, np.full(21, 0.4)), "fine", ""),  # the loss stands
         ((UP, np.maximum(DOWN, DOWN[14])), "fine", ""),  # the loss has fallen, and stands in the last fifth
         ((UP + 9.5, DOWN), "fine", ""),  # half a point is left to 100 %
-        ((95 - np.abs(UP - 70), 0.2 + np.abs(DOWN - 0.9)), "stop", "goes on too long"),
+        ((95 - np.abs(UP - 70), 0.2 + np.abs(DOWN - 0.9)), "stop", "stopping there would give 19.5 points more"),
+        ((UP[::-1], DOWN[::-1]), "fine", ""),  # never better than at its start
     ],
 )
 def test_the_end_of_training(monkeypatch: pytest.MonkeyPatch, course: Any, verdict: str, word: str) -> None:

@@ -64,7 +64,7 @@ def test_a_linear_target_needs_no_features():
     x = drawn(200, 8)
     y = (x @ drawn(8, 1, seed=1)).numpy()
     model = torch.nn.Sequential(torch.nn.Linear(8, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1))
-    found = bk.audit(model, (x, y), seeds=4, epochs=60, parts=("ladder",), learning_rate=3e-3, progress=False)
+    found = bk.audit(model, (x, y), seeds=4, epochs=150, parts=("ladder",), learning_rate=3e-3, progress=False)
     assert found.sentence.startswith(f"{HEALTHY} No gain from learning features shows")
     assert holds(found)["features"] is False
     assert scores(found)["linear"] == pytest.approx(100, abs=0.1)

@@ -32,7 +32,8 @@ def test_each_model_has_its_audit_and_shared_learners_run_once(tmp_path):
     rows = found.to_frame()
     assert rows.groupby("model")["rung"].nunique().to_dict() == {"narrow": 12, "wide": 12}
     done = len(list((tmp_path / "store").rglob("done.json")))
-    assert done == 4 + 2 * (8 * 2 + 3)  # four rungs see no model; of two models eight with two seeds, and three rates
+    # four rungs see no model; of two models eight with two seeds, and three rates with five splits of few points
+    assert done == 4 + 2 * (8 * 2 + 3 * 5)
     found.write(tmp_path / "report")
     assert (tmp_path / "report" / "audit__narrow.html").is_file()
     assert "wide" in str(found)

@@ -5,8 +5,7 @@ import math
 import pytest
 import torch
 
-from beyondkernels.bench import kernels
-from beyondkernels.bench.base import Row
+from beyondkernels.bench import Row, kernels
 from beyondkernels.bench.timing import Times, memory_ratio, peak_bytes
 
 

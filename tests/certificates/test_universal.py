@@ -16,8 +16,7 @@ from beyondkernels.certificates import (
 )
 from beyondkernels.core import Stream
 from beyondkernels.data.inputs import corners
-from beyondkernels.papers.resnet.certificates import HardClass
-from beyondkernels.papers.resnet.problems.hard import HardInstance
+from beyondkernels.papers.resnet import HardClass, HardInstance
 from refusals import refused
 
 

@@ -1,8 +1,6 @@
 """What is printed at 80 columns, and the progress display."""
 
 import io
-import sys
-import types
 from typing import Any, cast
 
 import numpy as np
@@ -134,31 +132,3 @@ def test_progress(terminal: bool) -> None:
             "[bold]a learner's line[/bold] " + "x" * 100,
         ]
         assert text.splitlines()[-2] == "2/4 runs, about 4 s left"  # half a minute without a word is too long
-
-
-def test_progress_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
-    shown: list[dict[str, str]] = []
-
-    class Handle:
-        def update(self, data: dict[str, str], raw: bool) -> None:
-            shown.append(data)
-
-    def display(data: dict[str, str], raw: bool, display_id: bool) -> Handle:
-        shown.append(data)
-        return Handle()
-
-    shell = types.SimpleNamespace(kernel=object())
-    module: Any = types.ModuleType("IPython")
-    module.get_ipython, module.display = lambda: shell, types.SimpleNamespace(display=display)
-    monkeypatch.setitem(sys.modules, "IPython", module)
-    clock = Clock()
-    with Display(Console(file=io.StringIO()), clock) as bar:
-        tell(bar, clock)
-    assert shown[0]["text/plain"] == "features/table1 estimating"
-    assert any('<progress value="0.6250" max="1"></progress>' in data["text/html"] for data in shown)
-    assert shown[-1]["text/html"] == ""  # gone when it is over
-    del shell.kernel  # IPython in a terminal is no notebook
-    shown.clear()
-    with Display(Console(file=io.StringIO()), clock) as lines:
-        tell(lines, clock)
-    assert shown == []

@@ -49,8 +49,7 @@ def test_a_machine_that_is_ready(bk: Any, tmp_path: Path, own_cache: Path) -> No
     assert all(line.startswith("ok      ") for line in lines)
     for words in ("Python 3", "torch", "matplotlib", "PyTorch works", "worker", "thread", f"store {store}: 0 runs"):
         assert words in "\n".join(lines), words
-    found = compiler.find_compiler()
-    assert found is not None
+    found: Any = compiler.find_compiler()
     assert f"ok      the C++ compiler works: {found.version.splitlines()[0]}" in lines
     assert any(
         line.startswith(f"ok      compile cache {own_cache}: {len(library.STEPS)} libraries, ") for line in lines

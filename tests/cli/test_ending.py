@@ -136,16 +136,3 @@ def test_interrupted_while_it_starts() -> None:
         assert set(places) <= {"__init__.py", "cli/__init__.py"}, err
         assert "in main" not in err
     assert 130 in ends
-
-
-def test_two_at_once(tmp_path: Path, user: Path) -> None:
-    words = (f"{user}:Rounds", "--scale", "smoke", "--workers", "1", "--store", str(tmp_path / "store"))
-    files = [tmp_path / name for name in ("one.json", "two.json")]
-    with start(*words, "--json", str(files[0])) as one, start(*words, "--json", str(files[1])) as two:
-        for process in (one, two):
-            _, err = process.communicate(timeout=100)
-            assert process.returncode == 0, err
-    assert rows(files[0]) == rows(files[1])
-    assert len(rows(files[0])) == 8
-    assert Store.open(tmp_path / "store").verify() == []
-    assert list((tmp_path / "store" / "quarantine").iterdir()) == []

@@ -1,8 +1,6 @@
 """Results kept with the code, as ``bk list`` and ``bk show`` tell of them."""
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,17 +71,3 @@ def test_without_results_nothing_is_said(bk: Any, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(kept, "FOLDERS", ())
     assert kept_results() == {}
     assert "scale:" not in bk("list").stdout
-
-
-def test_looking_imports_neither_torch_nor_pandas() -> None:
-    program = """
-import sys
-from beyondkernels.cli.app import app
-for words in (["--help"], ["run", "-h"], ["list"], ["list", "--json"],
-              ["show", "features/table1"], ["show", "resnet/fig2a"]):
-    app(words, standalone_mode=False)
-    assert not {"torch", "pandas", "numpy", "scipy", "matplotlib"} & set(sys.modules), words
-print("none of them")
-"""
-    answer = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=120)
-    assert answer.stdout.splitlines()[-1] == "none of them"

@@ -15,8 +15,8 @@ import pytest
 
 import beyondkernels
 from beyondkernels.core import Saved, load_file
-from beyondkernels.execution import Event, SerialExecutor
-from beyondkernels.lab import CATALOGUE, SCALES, Observer, find, run
+from beyondkernels.execution import SerialExecutor
+from beyondkernels.lab import CATALOGUE, SCALES, find, run
 from beyondkernels.lab.report.file_names import file_names
 from beyondkernels.store import Store
 
@@ -140,47 +140,6 @@ def test_report_of_an_experiment_given_as_an_object(bk: Any, user: Path, store: 
     named = bk("report", f"{user}:Plain", "--store", store, "--out", "named")
     assert (named.exit_code, named.stderr) == (0, "")
     assert list(Path("named").glob("user__plain.smoke/*.svg"))
-
-
-@pytest.mark.parametrize("named", [True, False])
-def test_variants_stand_beside_the_standard_run(bk: Any, user: Path, store: Path, named: bool) -> None:
-    plain = load_file(user).Plain()
-    variants: list[dict[str, Any]] = [
-        {"settings": {"slope": 0.5}},
-        {"settings": {"slope": 2}},
-        {"seeds": 3},
-        {"seeds": [4, 5]},
-    ]
-    for options in variants:
-        assert not run(plain, "smoke", **options, store=store, executor=SerialExecutor(), progress=False).missing
-    run(plain, "laptop", seeds=1, store=store, executor=SerialExecutor(), progress=False)
-    again = run(plain, "smoke", store=store, executor=SerialExecutor(), progress=False)  # the same request, not another
-    assert len(Store.open(store).requests()) == 6
-    answer = bk("report", *([f"{user}:Plain"] if named else []), "--store", store)
-    assert answer.exit_code == 0
-    names = {path.stem for path in Path("report").glob("user__plain.*.html")}
-    assert len(names) == 6
-    assert "user__plain.smoke" in names
-    page = Path("report/user__plain.smoke.html").read_text()
-    for words in ("smoke, slope = 0.5", "smoke, slope = 2", "smoke, seeds = 3", "laptop, seeds = 1"):
-        assert words in page
-    assert again.page().variant == {}
-    assert sum(f'href="{name}.html"' in page for name in names) >= 5  # one click apart
-
-
-def test_an_interrupted_run_says_so_and_how_to_go_on(bk: Any, user: Path, store: Path) -> None:
-    class Interrupted(Observer):
-        def happened(self, event: Event) -> None:
-            if event.kind == "run":
-                raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        run(load_file(user).Plain(), "laptop", store=store, executor=SerialExecutor(), observer=Interrupted())
-    assert [request["complete"] for request in Store.open(store).requests()] == [True, False]
-    assert bk("report", f"{user}:Plain", "--store", store).exit_code == 3
-    page = Path("report/user__plain.laptop.html").read_text()
-    assert "Unfinished: 5 runs are missing" in page
-    assert "bk run user.py:Plain --scale laptop" in page
 
 
 def test_report_loads_no_file_that_was_not_named(bk: Any, user: Path, tmp_path: Path) -> None:
@@ -374,12 +333,16 @@ def test_runs_of_a_store(bk: Any, store: Path) -> None:
 
 
 def test_nothing_that_only_looks_imports_torch(store: Path) -> None:
+    """Nor anything else that takes long to load, where nothing is stored."""
     key = next(path.name for path in store.glob("runs/*/*"))
     program = f"""
 import sys
 from beyondkernels.cli.app import app
-for words in (["show", "features/table1"], ["show", {key!r}, "--store", {str(store)!r}],
-              ["store", "size", "--store", {str(store)!r}], ["run", "features/table1", "--set", "x=1"]):
+for words in (["--help"], ["run", "-h"], ["list"], ["list", "--json"], ["show", "resnet/fig2a"]):
+    app(words, standalone_mode=False)
+    assert not {{"torch", "pandas", "numpy", "scipy", "matplotlib"}} & set(sys.modules), words
+for words in (["show", {key!r}, "--store", {str(store)!r}], ["store", "size", "--store", {str(store)!r}],
+              ["run", "features/table1", "--set", "x=1"]):
     app(words, standalone_mode=False)
     assert "torch" not in sys.modules, words
 print("none of them")

@@ -58,6 +58,11 @@ def test_report_has_a_page_for_each(bk: Any, user: Path, variants: Path) -> None
     assert len(pages) == 5
     (unfinished,) = [page for page in pages if "Unfinished: 3 runs are missing" in page]
     assert "bk run user/plain --scale smoke --set slope=0.5" in unfinished
+    names = {path.stem for path in Path("report").glob("user__plain.*.html")}
+    page = Path("report/user__plain.smoke.html").read_text()
+    for words in ("smoke, bound = −1", "smoke, seeds = 1", "laptop, seeds = 1"):
+        assert words in page
+    assert sum(f'href="{name}.html"' in page for name in names) >= 4  # one click apart
     unnamed = bk("report", "--store", variants, "--out", "unnamed")
     assert unnamed.exit_code == 3
     assert len(list(Path("unnamed").glob("user__plain.*.html"))) == 5

@@ -278,14 +278,9 @@ def test_two_components_cannot_have_one_name():
 def test_nothing_is_imported_because_a_description_names_it(tmp_path, monkeypatch):
     (tmp_path / "planted.py").write_text("raise SystemExit('it ran')\n", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(
-        InputError, match=r"^'planted:Thing' is not a component of this package or of a loaded file, so"
-    ):
-        build({"class": "planted:Thing", "revision": 1, "fields": {}})
-    with pytest.raises(InputError, match=r"can be found: no file absent\.py with it is loaded"):
-        build({"class": "beyondkernels_user.absent:Thing", "revision": 1, "fields": {}})
-    with pytest.raises(InputError, match=r"^'planted:thing' is not a function of this package or of a loaded file, so"):
-        build({"function": "planted:thing"})
+    refused(r"^'planted:Thing' is not a component of", build, {"class": "planted:Thing", "revision": 1, "fields": {}})
+    refused(r"can be found: no file", build, {"class": "beyondkernels_user.absent:Thing", "revision": 1, "fields": {}})
+    refused(r"^'planted:thing' is not a function of this package or of a loaded", build, {"function": "planted:thing"})
 
 
 @pytest.mark.parametrize(

@@ -5,44 +5,30 @@ from typing import Any
 
 import pytest
 
-from beyondkernels.core.constraints import (
-    any_number,
-    at_least,
-    at_most,
-    between,
-    constraint,
-    distinct,
-    even,
-    not_empty,
-    not_negative,
-    not_zero,
-    odd,
-    positive,
-    rising,
-)
+from beyondkernels.core import constraints
 from refusals import refused
 
 
 @pytest.mark.parametrize(
     ("asked", "fine", "wrong", "sentence"),
     [
-        (positive, (1, 1e-300, math.inf), 0, "must be positive, got 0"),
-        (positive, (2,), math.nan, "must be positive, got nan"),
-        (not_negative, (0, 0.0, 3), -1, "must not be negative, got -1"),
-        (not_zero, (-1, 0.5), 0.0, "must be different from 0, got 0.0"),
-        (at_least(2), (2, 3.5), 1, "must be at least 2, got 1"),
-        (at_most(8), (8, -3), 9, "must be at most 8, got 9"),
-        (between(0, 1), (0, 1, 0.5), 1.5, r"must lie in \[0, 1\], got 1.5"),
-        (between(0, 1, "[)"), (0, 0.5), 1, r"must lie in \[0, 1\), got 1"),
-        (between(0, 1, "()"), (0.5,), 0, r"must lie in \(0, 1\), got 0"),
-        (even, (0, 2, -4), 3, "must be even, got 3"),
-        (odd, (1, -3), 4, "must be odd, got 4"),
-        (not_empty, ((1,), "a"), (), "must hold at least one value, got none"),
-        (rising, ((), (1,), (1, 2, 2.5)), (1, 1), r"must hold increasing numbers, each once, got \(1, 1\)"),
-        (rising, ((-1, 0),), (2, 1), r"must hold increasing numbers, each once, got \(2, 1\)"),
-        (distinct, ((), (2, 1)), (1, 2, 1), r"must hold different values, got \(1, 2, 1\)"),
-        (any_number, (math.nan, 2**70), None, None),
-        (constraint("a square", lambda n: math.isqrt(n) ** 2 == n), (4, 9), 5, "must be a square, got 5"),
+        (constraints.positive, (1, 1e-300, math.inf), 0, "must be positive, got 0"),
+        (constraints.positive, (2,), math.nan, "must be positive, got nan"),
+        (constraints.not_negative, (0, 0.0, 3), -1, "must not be negative, got -1"),
+        (constraints.not_zero, (-1, 0.5), 0.0, "must be different from 0, got 0.0"),
+        (constraints.at_least(2), (2, 3.5), 1, "must be at least 2, got 1"),
+        (constraints.at_most(8), (8, -3), 9, "must be at most 8, got 9"),
+        (constraints.between(0, 1), (0, 1, 0.5), 1.5, r"must lie in \[0, 1\], got 1.5"),
+        (constraints.between(0, 1, "[)"), (0, 0.5), 1, r"must lie in \[0, 1\), got 1"),
+        (constraints.between(0, 1, "()"), (0.5,), 0, r"must lie in \(0, 1\), got 0"),
+        (constraints.even, (0, 2, -4), 3, "must be even, got 3"),
+        (constraints.odd, (1, -3), 4, "must be odd, got 4"),
+        (constraints.not_empty, ((1,), "a"), (), "must hold at least one value, got none"),
+        (constraints.rising, ((), (1,), (1, 2, 2.5)), (1, 1), r"must hold increasing numbers, each once, got \(1, 1\)"),
+        (constraints.rising, ((-1, 0),), (2, 1), r"must hold increasing numbers, each once, got \(2, 1\)"),
+        (constraints.distinct, ((), (2, 1)), (1, 2, 1), r"must hold different values, got \(1, 2, 1\)"),
+        (constraints.any_number, (math.nan, 2**70), None, None),
+        (constraints.constraint("a square", lambda n: math.isqrt(n) ** 2 == n), (4, 9), 5, "must be a square, got 5"),
     ],
 )
 def test_constraint(asked: Any, fine: tuple[Any, ...], wrong: Any, sentence: str | None):
@@ -53,5 +39,5 @@ def test_constraint(asked: Any, fine: tuple[Any, ...], wrong: Any, sentence: str
 
 
 def test_numbers_in_a_tuple_are_asked_one_by_one():
-    positive("rates", (1, (2, 3)))
-    refused(r"^rates must be positive, got -3$", positive, "rates", (1, (2, -3)))
+    constraints.positive("rates", (1, (2, 3)))
+    refused(r"^rates must be positive, got -3$", constraints.positive, "rates", (1, (2, -3)))

@@ -46,10 +46,7 @@ def test_what_has_no_names_is_read_by_position(test):
         (LABELLED.drop(columns="b"), "the test data must have the columns of the training points, got none called 'b'"),
         (LABELLED.rename(columns={"b": "B"}), "got none called 'b'"),
         (LABELLED.assign(d=1.0), "the training points alone, 'a', 'b', 'c', got 'd' besides"),
-        (
-            pd.concat([LABELLED[["b", "a", "c", "kind"]], TABLE[["a"]]], axis=1),
-            "must have each column once, got several called 'a'",
-        ),
+        (pd.concat([LABELLED[["b", "a", "c", "kind"]], TABLE[["a"]]], axis=1), "got several called 'a'"),
     ],
 )
 def test_other_columns_are_refused_by_name(test, sentence):

@@ -73,7 +73,6 @@ def test_classes_are_not_rounded():
     [
         ((X, 1e9 + NUMBERS), r"labels must differ in single precision, got numbers from 99999999\S+ to 100000000\S+"),
         (((X, NUMBERS), (X + 1, 1e9 + NUMBERS)), "test labels must differ in single precision"),
-        ((X, 1e300 * NUMBERS), r"labels must fit into single precision, which ends at 3\.4e.38, got 1\.3e.299"),
         ((1e300 * X, NUMBERS), r"X must fit into single precision, .* got 6\.4e.299 in row 0; divide"),
     ],
 )

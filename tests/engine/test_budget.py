@@ -6,6 +6,7 @@ import gc
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -24,10 +25,8 @@ from beyondkernels.networks import (
     TwoLayer,
     popular_initialisation,
 )
-from beyondkernels.papers.bfc.networks import QuadraticDenseNet
-from beyondkernels.papers.bfc.problems import QuadraticTarget
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.papers.bfc import QuadraticDenseNet, QuadraticTarget
+from beyondkernels.papers.features import DictionaryParity, theorem26
 from beyondkernels.papers.resnet.problems import CompositeParity
 from fitting import Sized, case_of
 from refusals import refused
@@ -103,8 +102,7 @@ def test_what_is_expected_is_what_torch_allocates(name):
     problem, learner, n = LEARNERS[name]
     where = case(problem, n)
     taken = peak_bytes(lambda: learner.fit(where, lambda _: None))
-    needed = bytes_needed(learner, sizes(problem, n))
-    assert needed is not None
+    needed: Any = bytes_needed(learner, sizes(problem, n))
     assert taken <= needed <= 1.65 * taken
     rough = budget._rough(learner, sizes(problem, n))
     assert rough is None or rough >= needed
@@ -159,8 +157,7 @@ def test_nothing_is_allocated_to_find_out():
         peak_bytes(lambda: initial_shapes(huge.network, RULE, 30, 15)) > 2_000_000**2 * 4
     )  # of tensors without numbers
     before = memory_of_process("VmPeak")
-    needed = bytes_needed(huge, sizes(COMPOSITE, 500))
-    assert needed is not None
+    needed: Any = bytes_needed(huge, sizes(COMPOSITE, 500))
     assert needed > 2_000_000**2 * 4 * 6
     assert memory_of_process("VmPeak") - before < 2**30
 
@@ -197,10 +194,7 @@ def test_other_sentences():
     two = TrainedNetwork(Linearised(TwoLayer(10**7)), GradientDescent(5, 0.1, 10))
     refused(r"pairs=10000000 needs .* GiB, memory allows 8 GiB: pairs \d+ would fit", two.check, PARITY, 500, 100)
     mine = TrainedNetwork(FromModule(make_module, "mine"), RULE, memory=1000)
-    with pytest.raises(
-        InputError, match=r"mine needs .* KiB, memory allows 0.977 KiB: smaller batches than 50 points or a smaller"
-    ):
-        mine.check(COMPOSITE, 500, 100)
+    refused(r"needs .* KiB, memory allows 0.977 KiB: smaller batches than 50 points", mine.check, COMPOSITE, 500, 100)
     wide = TrainedNetwork(FullyConnected(10**12, 3), RULE)
     refused(r"weights of shape \(1000000000000, 1000000000000\) fit into no memory", wide.check, COMPOSITE, 500, 100)
 
@@ -215,8 +209,7 @@ def test_a_network_that_wants_numbers_is_not_judged():
 def test_fit_refuses_before_anything_is_drawn():
     problem = Unwilling()
     refused("pairs=1000000000 needs", fit, TwoLayer(10**9), problem, n=50, algorithm=GradientDescent(5, 0.1))
-    with pytest.raises(InputError, match="batch must not exceed the 50 points of the sample, got 60"):
-        fit(TwoLayer(5), problem, n=50, algorithm=GradientDescent(5, 0.1, 60))
+    refused("50 points of the sample, got 60", fit, TwoLayer(5), problem, n=50, algorithm=GradientDescent(5, 0.1, 60))
     with pytest.raises(InputError, match="unknown parameter in snapshot_names 'W'"):
         fit(TwoLayer(5), problem, n=50, algorithm=GradientDescent(5, 0.1), snapshot_names=("W",))
 
@@ -225,8 +218,7 @@ def test_company_is_bounded_by_memory_too():
     learner = TrainedNetwork(ThreeLayerResNet(20_000, "bottleneck"), OnePass(100, 1e-4, 1e-4))
     at_once = learner.members_at_once(100, 30, 15)
     assert at_once == 200_000 // (20_000 * 2 + 30)
-    needed = bytes_needed(learner, Sizes(100, 100, 30, 15))
-    assert needed is not None
+    needed: Any = bytes_needed(learner, Sizes(100, 100, 30, 15))
     samples = 2 * 100 * 45 * 8  # they may be in double precision
     tight = replace(learner, memory=2 * (needed + samples) + 1)
     assert tight.members_at_once(100, 30, 15) == 2

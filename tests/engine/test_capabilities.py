@@ -11,7 +11,7 @@ import torch
 
 from beyondkernels.activations import Activation, ReLU, Tanh
 from beyondkernels.algorithms import GradientDescent, Squared
-from beyondkernels.core import InputError, Shape, Stream, Tensors, size_of
+from beyondkernels.core import Shape, Stream, Tensors, size_of
 from beyondkernels.engine import Member, TrainedNetwork
 from beyondkernels.engine.compiled import refusal
 from beyondkernels.kernels import InfiniteTangent, infinite_conjugate, infinite_tangent
@@ -106,8 +106,7 @@ def test_what_is_not_declared_is_refused():
     assert declared_form(odd) is None
     assert declared_form(Linearised(odd)) is None
     for network in (odd, Linearised(odd)):
-        with pytest.raises(InputError, match="and networks that declare a dense_form, not Doubled"):
-            TrainedNetwork(network, RULE, backend="compiled")
+        refused("networks that declare a dense_form, not Doubled", TrainedNetwork, network, RULE, backend="compiled")
     refused(r"it knows the ReLU only, not Tanh\(\)", TrainedNetwork, Small(5, Tanh()), RULE, backend="compiled")
 
 
@@ -153,5 +152,4 @@ def test_the_limit():
     limit = infinite_tangent(Small(50), "all")
     assert isinstance(limit, InfiniteTangent)
     assert (limit.depth, limit.width) == (2, 50)
-    with pytest.raises(InputError, match=r"network must be a FullyConnected network or .* got Small"):
-        infinite_conjugate(Small(50))
+    refused(r"network must be a FullyConnected network or .* got Small", infinite_conjugate, Small(50))

@@ -93,6 +93,11 @@ def same(a: Member, b: Member) -> None:
             assert torch.equal(p[name], q[name]), (part, name)
 
 
+def all_same(some: list[Member], others: list[Member]) -> None:
+    for one, other in zip(some, others, strict=True):
+        same(one, other)
+
+
 @pytest.fixture
 def ways(monkeypatch):
     """How every ensemble took its steps in the end."""
@@ -130,11 +135,9 @@ def test_bit_by_bit(name, ways, plain):
     ways.clear()
     together = trained(members(*case, range(3)))
     assert ways[-1]
-    for one, other in zip(exact, together, strict=True):
-        same(one, other)
+    all_same(exact, together)
     same(exact[1], trained(members(*case, [1]), stops=[1, 2, 11, 20])[0])
-    for one, other in zip(plain(members(*case, range(2), True)), trained(members(*case, range(2), True)), strict=True):
-        same(one, other)
+    all_same(plain(members(*case, range(2), True)), trained(members(*case, range(2), True)))
 
 
 def test_steps_are_written_down_once(monkeypatch):
@@ -154,8 +157,7 @@ def test_each_rule_has_a_record_of_its_own(plain):
         return [members(replace(SQUARES, group=group), network, 2, [0])[0] for group in ("all", "hidden")]
 
     exact, ours = plain(both()), trained(both(), stops=[1, 2])
-    for one, other in zip(exact, ours, strict=True):
-        same(one, other)
+    all_same(exact, ours)
     assert not torch.equal(ours[0].params["output.weight"], ours[1].params["output.weight"])
 
 
@@ -203,8 +205,7 @@ def test_two_groups_that_take_the_same_steps_in_turns(ways, plain):
     exact, ours = plain(pair()), trained(pair(), stops=[5, 10, 15, 20])
     assert [member.step for member in ours] == [STEPS + 4, STEPS + 2]
     assert ways[-1]
-    for one, other in zip(exact, ours, strict=True):
-        same(one, other)
+    all_same(exact, ours)
 
 
 def swish(z: torch.Tensor) -> torch.Tensor:
@@ -220,8 +221,7 @@ def test_a_users_own_activation(function, recorded, ways, plain):
     """Written down where it can be, taken as it is where not."""
     case = SQUARES, FullyConnected(10, activation=FromFunction(function, torch.ones_like, "own")), 2
     exact = plain(members(*case, range(2)))
-    for one, other in zip(exact, trained(members(*case, range(2))), strict=True):
-        same(one, other)
+    all_same(exact, trained(members(*case, range(2))))
     assert ways[-1] == recorded
 
 
@@ -238,8 +238,7 @@ class Looks(GradientDescent):
 def test_a_number_read_back_is_not_repeated(ways, plain):
     case = Looks(STEPS, 0.01, 6, loss=Squared()), FullyConnected(10), 2
     exact = plain(members(*case, range(2)))
-    for one, other in zip(exact, trained(members(*case, range(2))), strict=True):
-        same(one, other)
+    all_same(exact, trained(members(*case, range(2))))
     assert not ways[-1]
 
 
@@ -251,8 +250,7 @@ def test_a_record_that_comes_out_otherwise_is_thrown_away(monkeypatch, ways, pla
     exact = plain(members(*case, range(2)))
     wrong = {**replay._INTO, torch.ops.aten.add.Tensor: torch.sub}
     monkeypatch.setattr(replay, "_INTO", wrong)
-    for one, other in zip(exact, trained(members(*case, range(2))), strict=True):
-        same(one, other)
+    all_same(exact, trained(members(*case, range(2))))
     assert not ways[-1]
 
 

@@ -5,12 +5,11 @@ import torch
 
 from beyondkernels.activations import TruncatedReLU
 from beyondkernels.algorithms import FeatureLearning, GradientDescent, Squared
-from beyondkernels.core import Case, InputError
+from beyondkernels.core import Case
 from beyondkernels.engine import NetworkFeatures, train
 from beyondkernels.kernels import FixedFeatureClassifier
 from beyondkernels.networks import TwoLayer
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.papers.features import DictionaryParity, theorem26
 from fitting import case_of
 from refusals import refused
 from stepping import started
@@ -58,8 +57,7 @@ def test_a_diverged_network_gives_a_diverged_run():
 
 
 def test_bad_input():
-    with pytest.raises(InputError, match="after must not exceed the 6 steps of training, got 7"):
-        NetworkFeatures(NETWORK, PROCESS, after=7).feature_map(case())
+    refused("not exceed the 6 steps of training, got 7", NetworkFeatures(NETWORK, PROCESS, after=7).feature_map, case())
     refused("after must not be negative, got -1", NetworkFeatures, NETWORK, PROCESS, after=-1)
     refused("kind must be 'neurons' or 'tangent', got 'deep'", NetworkFeatures, NETWORK, PROCESS, kind="deep")
 

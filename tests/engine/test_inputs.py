@@ -48,10 +48,3 @@ def test_the_numbers_are_those_of_each_member_and_step():
             rows = member.rows(1, 6)
             assert rows is not None
             assert torch.equal(inputs.at(i)["batch", "x"][k], sample.x[rows[i]])
-
-
-def test_alone_there_is_no_dimension_of_members():
-    sample = Sample(Stream(0).normal(12, 5), Stream(1).normal(12, 2))
-    found = Inputs([started(0, sample, 4)], 0, 3, alone=True).at(2)
-    assert found["batch", "x"].shape == (4, 5)
-    assert found["hyper", "rate"].shape == ()

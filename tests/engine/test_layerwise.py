@@ -1,4 +1,4 @@
-"""Layerwise training through the engine: stages, records, and the same numbers alone and in company."""
+"""Layerwise training through the engine: stages, records, and its numbers."""
 
 from dataclasses import dataclass, replace
 
@@ -40,17 +40,6 @@ def test_stages_in_the_engine(form):
     assert all(torch.equal(seen[8][name], drawn[name]) for name in second)
     assert all(torch.equal(seen[8][name], one.params[name]) for name in drawn.keys() - {*second})
     assert all(not torch.equal(drawn[name], one.params[name]) for name in drawn)
-
-
-def test_alone_and_in_company():
-    network = network_of("bottleneck")
-    rules = [Layerwise(replace(FIRST, learning_rate=rate), RULE.second) for rate in (0.01, 0.05, 0.1)]
-    together = [member(network, rule, seed) for seed, rule in enumerate(rules)]
-    train(together, [frozenset({3})] * 3, lambda _: None)
-    for seed, rule in enumerate(rules):
-        alone = member(network, rule, seed)
-        train([alone], [frozenset()], lambda _: None)
-        assert all(torch.equal(value, together[seed].params[name]) for name, value in alone.params.items())
 
 
 def test_a_run_records_both_stages():

@@ -13,10 +13,7 @@ from beyondkernels.core import Outcome, Problem
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.execution import perform
 from beyondkernels.networks import TwoLayer
-from beyondkernels.papers.bfc.algorithms import DenseNetSGD
-from beyondkernels.papers.bfc.networks import DistilledDenseNet
-from beyondkernels.papers.bfc.problems import QuadraticTarget
-from beyondkernels.papers.bfc.theory import practical
+from beyondkernels.papers.bfc import DenseNetSGD, DistilledDenseNet, QuadraticTarget, practical
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.store import RunSpec
 

@@ -58,15 +58,6 @@ def test_constants_are_not_computed_again():
     assert operations(replayed(function, fresh(0, x=(3, 4)))) == ["mul"]
 
 
-def test_a_number_does_not_become_a_tensor():
-    """A number times a single tensor without dimensions is rounded to single precision first; a tensor would not be."""
-
-    def function(s: State) -> State:
-        return {"out": torch.stack([each * 0.1 for each in s["x"].unbind()])}
-
-    replayed(function, fresh(0, x=(30,)))
-
-
 def test_zeros_are_laid_down_once_and_nothing_is_copied():
     """Two layers with padding: rectified sums and slopes are written inside frames, and so is the new state."""
 
@@ -80,33 +71,6 @@ def test_zeros_are_laid_down_once_and_nothing_is_copied():
 
     machine = replayed(function, fresh(0, x=(2, 4, 5), w=(2, 6, 5), a=(2, 3, 6)))
     assert set(operations(machine)) == {"bmm", "clamp_min", "mul", "_threshold_backward", "sub", "pow"}
-
-
-def test_an_input_inside_a_frame_is_not_changed_while_the_frame_is_in_use():
-    """The new state is known before the last look at the old one's frame."""
-
-    def function(s: State) -> State:
-        framed = F.pad(s["w"], (1, 2))
-        new = s["w"] * 0.5
-        return {"w": new, "out": framed @ framed.mT, "more": new.sum(1)}
-
-    replayed(function, fresh(0, w=(2, 3, 5)))
-
-
-def test_state_that_is_read_after_the_new_one_is_known():
-    def function(s: State) -> State:
-        new = s["v"] * 0.9 + 1
-        return {"v": new, "w": s["w"] - new * s["v"], "out": torch.tanh(s["v"])}
-
-    replayed(function, fresh(0, v=(3, 4), w=(3, 4)))
-
-
-def test_state_that_is_a_part_of_a_result_or_turned_or_constant():
-    def function(s: State) -> State:
-        large = torch.cat([s["v"], s["w"]]) * 2
-        return {"v": large[:4], "w": (s["w"] + s["v"]).mT.contiguous().mT, "c": torch.ones(2)}
-
-    replayed(function, fresh(0, v=(4, 4), w=(4, 4), c=(2,)))
 
 
 def test_products_do_not_read_inside_frames():
@@ -125,40 +89,64 @@ def test_products_do_not_read_inside_frames():
         assert [one.args[0].stride() for one in products] == [stride]
 
 
-def test_one_result_for_two_parts_of_the_state():
-    def function(s: State) -> State:
-        new = s["v"] + s["w"]
-        return {"v": new, "w": new}
-
-    replayed(function, fresh(0, v=(3, 4), w=(3, 4)))
+def numbers(s: State) -> State:
+    """A number times a single tensor without dimensions is rounded to single precision first; a tensor would not be."""
+    return {"out": torch.stack([each * 0.1 for each in s["x"].unbind()])}
 
 
-def test_several_results_of_one_operation():
-    def function(s: State) -> State:
-        variance, mean = torch.var_mean(s["x"], 1)
-        values, _ = torch.sort(s["x"], 1)
-        first, second = torch.split(s["x"] + 1, 2, 1)
-        _, again = torch.var_mean(s["x"], 1)
-        return {
-            "x": s["x"] + variance[:, None],
-            "mean": mean,
-            "again": again * 2,
-            "sorted": values,
-            "product": first * second,
-        }
-
-    replayed(function, fresh(0, x=(3, 4)))
+def frame_in_use(s: State) -> State:
+    """The new state is known before the last look at the old one's frame."""
+    framed = F.pad(s["w"], (1, 2))
+    new = s["w"] * 0.5
+    return {"w": new, "out": framed @ framed.mT, "more": new.sum(1)}
 
 
-def test_changes_in_place_of_intermediate_results():
-    def function(s: State) -> State:
-        y = s["x"] * 2
-        z = y.mT  # a view sees the change
-        before = y + 0
-        y.add_(1).mul_(s["x"])
-        return {"x": before + y, "out": z.sum(0)}
+def read_later(s: State) -> State:
+    new = s["v"] * 0.9 + 1
+    return {"v": new, "w": s["w"] - new * s["v"], "out": torch.tanh(s["v"])}
 
-    replayed(function, fresh(0, x=(3, 4)))
+
+def parts(s: State) -> State:
+    large = torch.cat([s["v"], s["w"]]) * 2
+    return {"v": large[:4], "w": (s["w"] + s["v"]).mT.contiguous().mT, "c": torch.ones(2)}
+
+
+def one_for_two(s: State) -> State:
+    new = s["v"] + s["w"]
+    return {"v": new, "w": new}
+
+
+def several_results(s: State) -> State:
+    variance, mean = torch.var_mean(s["x"], 1)
+    values, _ = torch.sort(s["x"], 1)
+    first, second = torch.split(s["x"] + 1, 2, 1)
+    _, again = torch.var_mean(s["x"], 1)
+    found = {"x": s["x"] + variance[:, None], "mean": mean, "again": again * 2, "sorted": values}
+    return found | {"product": first * second}
+
+
+def changes_in_place(s: State) -> State:
+    y = s["x"] * 2
+    z = y.mT  # a view sees the change
+    before = y + 0
+    y.add_(1).mul_(s["x"])
+    return {"x": before + y, "out": z.sum(0)}
+
+
+SHAPES = {
+    numbers: {"x": (30,)},
+    frame_in_use: {"w": (2, 3, 5)},
+    read_later: {"v": (3, 4), "w": (3, 4)},
+    parts: {"v": (4, 4), "w": (4, 4), "c": (2,)},
+    one_for_two: {"v": (3, 4), "w": (3, 4)},
+    several_results: {"x": (3, 4)},
+    changes_in_place: {"x": (3, 4)},
+}
+
+
+@pytest.mark.parametrize("function", SHAPES)
+def test_steps_from_the_record_are_those_of_the_function(function):
+    replayed(function, fresh(0, **SHAPES[function]))
 
 
 @pytest.mark.parametrize(

@@ -7,24 +7,35 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.algorithms import Descent, FeatureLearning, GradientDescent, Layerwise, OnePass, Squared
+from beyondkernels.algorithms import (
+    Blockwise,
+    Corrected,
+    Descent,
+    FeatureLearning,
+    GradientDescent,
+    Layerwise,
+    OnePass,
+    Squared,
+)
 from beyondkernels.algorithms.optimisers import Cosine, GradientNoise, Rate, adamw, chain
 from beyondkernels.core import Case, Checkpoint, Outcome, Saved, Stream
 from beyondkernels.engine import Member, TrainedNetwork
 from beyondkernels.engine.state import restore, saved_state
 from beyondkernels.networks import FromModule, FullyConnected, Linearised, Parameterisation, ThreeLayerResNet, TwoLayer
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
-from beyondkernels.papers.resnet.problems import CompositeParity
+from beyondkernels.papers.features import DictionaryParity, theorem26
+from beyondkernels.papers.overparam import ThreeLayerLearner, ThreeLayerSettings, ThreeLayerSGD
+from beyondkernels.papers.resnet.problems import CompositeParity, HardInstance
 from fitting import case_of
 from interrupted import EndedError, Kept
-from stepping import started as begun
+from stepping import assert_same, started as begun
 
 IGNORE = lambda _: None  # noqa: E731
 PARITY = DictionaryParity(dim=12, patterns=8, relevant=3)
 COMPOSITE = CompositeParity(dim=8, outputs=4)
+SINGLE = HardInstance(8, 2, 0.3)
 STANDARD = Parameterisation("standard", bias_variance=0.1)
 SMALL = FullyConnected(width=6, depth=3, parameterisation=STANDARD)
+BLOCKS, SMOOTHED = ("layer1", "layer2", "output"), ThreeLayerSettings((0.2, 0.1), wait=3)
 BOTTLENECK = ThreeLayerResNet(width=8, form="bottleneck", parameterisation=STANDARD)
 DESCENT = GradientDescent(60, 0.05, 10, momentum=0.9, weight_decay=0.01, loss=Squared(), drops=(25,))
 ADAM = Descent(60, adamw(Cosine(0.01, 60)), 10, loss=Squared())
@@ -57,23 +68,15 @@ LEARNERS = {
     "adam": (COMPOSITE, watched(SMALL, ADAM)),
     "compiled adam": (COMPOSITE, watched(SMALL, ADAM, backend="compiled")),
     "noise": (COMPOSITE, watched(SMALL, Descent(60, chain(GradientNoise(0.1), Rate(0.01)), 10, loss=Squared()))),
+    "blockwise": (COMPOSITE, watched(SMALL, Blockwise(Descent(20, adamw(0.01), 10, loss=Squared()), BLOCKS))),
+    "corrected": (COMPOSITE, watched(SMALL, Corrected(GENTLE, BLOCKS[1], BLOCKS[0]))),
+    "smoothed": (SINGLE, watched(ThreeLayerLearner(6), ThreeLayerSGD(SMOOTHED, 40, 0.1))),
     "a module": (PARITY, watched(FromModule(make_module, "small"), GradientDescent(40, 0.1, 20))),
 }
 
 
 def case(problem, seed: int = 100, checkpoint: Checkpoint | None = None) -> Case:
     return case_of(problem, 80, 40, seed, checkpoint=checkpoint)
-
-
-def same(p: Outcome, q: Outcome) -> None:
-    assert p.status == q.status
-    assert p.scalars == q.scalars
-    for part in ("series", "arrays"):
-        ours, theirs = getattr(p, part), getattr(q, part)
-        assert ours.keys() == theirs.keys()
-        for name in ours:
-            assert ours[name].dtype == theirs[name].dtype
-            np.testing.assert_array_equal(ours[name], theirs[name])
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -92,12 +95,12 @@ def test_a_run_that_was_ended_and_goes_on(name, moments):
     assert at[0] > 0
     kept.most = float("inf")
     before = len(kept.states)
-    same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone)
+    assert_same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone)
     assert len(kept.states) > before
     assert kept.states[before].facts["counts"]["step"] > at[-1]  # it did go on
 
 
-@pytest.mark.parametrize("name", ["descent", "compiled descent", "stages"])
+@pytest.mark.parametrize("name", ["descent", "compiled descent", "stages", "one pass", "adam", "layerwise"])
 def test_members_ended_at_different_moments_go_on_together(name):
     problem, learner = LEARNERS[name]
     alone = [learner.fit(case(problem, seed), IGNORE) for seed in range(100, 104)]
@@ -110,7 +113,7 @@ def test_members_ended_at_different_moments_go_on_together(name):
     told: list[float] = []
     together = TrainedNetwork.fit_together([learner] * 4, cases, told.append)
     for one, other in zip(together, alone, strict=True):
-        same(one, other)
+        assert_same(one, other)
     assert 0.05 < told[0] <= told[-1] <= 1  # what was done before counts: a first step alone is less than a fiftieth
 
 
@@ -212,4 +215,4 @@ def test_a_state_that_is_none_is_left_alone(change):
     kept = Kept()
     kept.states.append(broken(change))
     problem, learner = LEARNERS["descent"]
-    same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone_by_descent())
+    assert_same(learner.fit(case(problem, checkpoint=kept), IGNORE), alone_by_descent())

@@ -6,14 +6,13 @@ import pytest
 import torch
 
 from beyondkernels.algorithms import FeatureLearning, GradientDescent, ProcessSettings, Stage, StepSettings
-from beyondkernels.core import Case, Outcome, Stream
+from beyondkernels.core import Case, Stream
 from beyondkernels.engine import Member, TrainedNetwork, train
 from beyondkernels.learning import fit
-from beyondkernels.networks import FromModule, Linearised, Symmetric, TwoLayer
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
+from beyondkernels.networks import FromModule, Symmetric, TwoLayer
+from beyondkernels.papers.features import DictionaryParity, theorem26
 from fitting import case_of
-from stepping import started as begun
+from stepping import assert_same, started as begun
 
 PROBLEM = DictionaryParity(dim=12, patterns=8, relevant=3)
 NETWORK = TwoLayer(pairs=7)
@@ -32,27 +31,6 @@ def learner(network=NETWORK, algorithm=None, **fields) -> TrainedNetwork:
     )
 
 
-def same(p: Outcome, q: Outcome) -> None:
-    assert p.status == q.status
-    assert p.scalars == q.scalars
-    assert p.series.keys() == q.series.keys()
-    assert p.arrays.keys() == q.arrays.keys()
-    for name in p.series:
-        assert (p.series[name] == q.series[name]).all(), name
-    for name in p.arrays:
-        assert (p.arrays[name] == q.arrays[name]).all(), name
-
-
-@pytest.mark.parametrize("network", [NETWORK, Linearised(NETWORK), TwoLayer(pairs=16)], ids=["two", "linear", "wide"])
-@pytest.mark.parametrize("noise", ["smoothed", "drawn"])
-def test_alone_and_in_company_bitwise(network, noise):
-    algorithm = FeatureLearning(PROCESS, noise_kind=noise)
-    learners, cases = [learner(network, algorithm) for _ in range(4)], [case(seed) for seed in range(4)]
-    together = TrainedNetwork.fit_together(learners, cases, IGNORE)
-    for one, where, outcome in zip(learners, cases, together, strict=True):
-        same(one.fit(where, IGNORE), outcome)
-
-
 def test_members_with_other_numbers_and_other_programs_share_a_call():
     faster = replace(PROCESS, later=replace(PROCESS.later, output_rate=7.0))
     learners = [
@@ -65,7 +43,7 @@ def test_members_with_other_numbers_and_other_programs_share_a_call():
     cases = [case(seed) for seed in range(len(learners))]
     together = TrainedNetwork.fit_together(learners, cases, IGNORE)
     for one, where, outcome in zip(learners, cases, together, strict=True):
-        same(one.fit(where, IGNORE), outcome)
+        assert_same(one.fit(where, IGNORE), outcome)
     assert together[0].scalars != together[1].scalars
 
 
@@ -76,7 +54,7 @@ def test_a_diverging_member_is_marked_and_the_others_go_on():
     assert outcomes[0].status == "diverged"
     assert "test_accuracy" not in outcomes[0].scalars
     assert outcomes[0].scalars["steps"] < 9
-    same(outcomes[1], learner().fit(case(1), IGNORE))
+    assert_same(outcomes[1], learner().fit(case(1), IGNORE))
 
 
 def test_members_with_and_without_drawn_noise_do_not_share_it():
@@ -84,7 +62,7 @@ def test_members_with_and_without_drawn_noise_do_not_share_it():
     learners = [learner(algorithm=FeatureLearning(process, noise_kind="drawn")) for process in (quiet, PROCESS, quiet)]
     together = TrainedNetwork.fit_together(learners, [case(0)] * 3, IGNORE)
     for one, outcome in zip(learners, together, strict=True):
-        same(one.fit(case(0), IGNORE), outcome)
+        assert_same(one.fit(case(0), IGNORE), outcome)
     assert (together[0].arrays["snapshot/2/hidden.weight"] != together[1].arrays["snapshot/2/hidden.weight"]).any()
 
 
@@ -118,19 +96,6 @@ def test_the_record_is_what_it_says():
     assert set(outcome.series) == {"step", "train_loss", "train_accuracy", "test_loss", "test_accuracy"}
 
 
-def test_training_to_a_step_and_on_is_training_through():
-    def member() -> Member:
-        return begun(NETWORK, FeatureLearning(PROCESS), case(3).train, case(3).stream)
-
-    through, halted = member(), member()
-    train([through], [frozenset()], IGNORE)
-    for until in (1, 2, 6, None):
-        train([halted], [frozenset()], IGNORE, until=until)
-        assert until is None or halted.step == until
-    assert through.step == halted.step == 9
-    assert all(torch.equal(through.params[name], halted.params[name]) for name in through.params)
-
-
 def test_an_epoch_visits_every_point_once():
     member = begun(NETWORK, GradientDescent(steps=20, learning_rate=0.1, batch=25), case(0).train, Stream(1))
     seen = []
@@ -156,7 +121,7 @@ def test_a_users_module_trains_one_after_the_other():
     rule = GradientDescent(steps=30, learning_rate=0.1, batch=20)
     learners = [TrainedNetwork(network, rule), TrainedNetwork(network, rule)]
     together = TrainedNetwork.fit_together(learners, [case(0), case(1)], IGNORE)
-    same(together[1], learners[1].fit(case(1), IGNORE))
+    assert_same(together[1], learners[1].fit(case(1), IGNORE))
     assert together[0].scalars["train_loss"] < 1
 
 
@@ -188,7 +153,7 @@ def test_a_module_sees_its_batch_whole(monkeypatch):
     rule = GradientDescent(steps=3, learning_rate=0.1)
     whole = TrainedNetwork(FromModule(make_module, "small"), rule).fit(case(0), IGNORE)
     monkeypatch.setattr(gradient, "BLOCK", 7)
-    same(whole, TrainedNetwork(FromModule(make_module, "small"), rule).fit(case(0), IGNORE))
+    assert_same(whole, TrainedNetwork(FromModule(make_module, "small"), rule).fit(case(0), IGNORE))
 
 
 def test_ensembles_only_where_they_pay():

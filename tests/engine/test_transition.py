@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, replace
 
-import numpy as np
 import pytest
 import torch
 
@@ -18,7 +17,7 @@ from fitting import case_of
 from growing import Factored, Growing
 from interrupted import EndedError, Kept
 from refusals import refused
-from stepping import started as begun
+from stepping import assert_same, started as begun
 
 IGNORE = lambda _: None  # noqa: E731
 PROBLEM = CompositeParity(8, 4, 0.3)
@@ -137,11 +136,7 @@ def test_interrupted_and_resumed_alone_and_in_company(moment):
         for outcome, expected in zip(
             TrainedNetwork.fit_together([learner] * len(cases), cases, IGNORE), whole, strict=False
         ):
-            assert outcome.scalars == expected.scalars
-            for part in ("series", "arrays"):
-                ours, theirs = getattr(outcome, part), getattr(expected, part)
-                assert ours.keys() == theirs.keys()
-                assert all(np.array_equal(ours[name], theirs[name]) for name in ours)
+            assert_same(outcome, expected)
 
 
 def test_a_snapshot_of_all_holds_what_there_is_at_each_step():

@@ -167,8 +167,7 @@ def test_bad_specifications_are_refused_at_once(toys, store):
     for used in (local(), SerialExecutor()):
         with pytest.raises(UncacheableError, match=r"Mean\.label holds an unnamed function"):
             used.execute([unnamed], store)
-    with pytest.raises(InputError, match="defined in the main script or inside a function is not found by workers"):
-        local().execute([RunSpec(toys.Line(), Local(), 20, 10, 0)], store)
+    refused("defined in the main script or inside", local().execute, [RunSpec(toys.Line(), Local(), 20, 10, 0)], store)
     for workers in (0, -1, 1.5):
         refused("workers must be a positive whole number, got", LocalExecutor, workers)
 

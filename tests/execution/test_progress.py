@@ -79,6 +79,12 @@ def test_a_notebook_shows_a_bar_and_takes_it_away(monkeypatch):
         watch.happened(Event("run", "a", "finished", fraction=1.0))
     assert shown[1]["text/html"] == '<progress value="0.5000" max="1"></progress> 1/2 runs, estimating'
     assert shown[-1] == {"text/html": "", "text/plain": ""}
+    del shell.kernel  # IPython in a terminal is no notebook
+    shown.clear()
+    with watch_of(True) as watch:
+        watch.begin(Round({"a": ""}))
+        watch.happened(Event("run", "a", "finished", fraction=1.0))
+    assert shown == []
 
 
 def test_elsewhere_there_is_silence_at_first_and_then_a_line_now_and_then(monkeypatch, capsys):

@@ -10,10 +10,8 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream, build, describe
+from beyondkernels.kernels import Gaussian, GaussianFeatures, PolynomialKernel, RandomFeatureKernel
 from beyondkernels.kernels.base import Kernel, Product, Scaled, Sum, square_by_tiles
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
-from beyondkernels.kernels.classical.random_features import GaussianFeatures, RandomFeatureKernel
 from refusals import refused
 
 F64 = torch.float64
@@ -140,9 +138,3 @@ def test_terms_are_not_written_over(kernel):
     kernel(x).fill_(0)
     kernel.diagonal(x).fill_(0)
     assert all(torch.equal(p, q) for p, q in zip(before, (A(x, x), A(x), A.diagonal(x)), strict=True))
-
-
-def test_points_that_are_refused():
-    x = sample(3)
-    refused("x1 and x2 must have points of one dimension, got 3 and 2", A, x, x[:, :2])
-    refused("x1 must be real, got complex64", A, torch.ones(2, 2, dtype=torch.complex64))

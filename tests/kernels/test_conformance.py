@@ -12,14 +12,8 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.kernels.base import Kernel
-from beyondkernels.kernels.classical.arcsin import Arcsin
-from beyondkernels.kernels.classical.correlation import Correlation
-from beyondkernels.kernels.classical.function import FunctionKernel
-from beyondkernels.kernels.classical.gaussian import Gaussian
+from beyondkernels.kernels import Arcsin, Correlation, FunctionKernel, Gaussian, Kernel, Laplace, PolynomialKernel
 from beyondkernels.kernels.classical.inverse_polynomial import InversePolynomial, Recursive
-from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
 from beyondkernels.kernels.classical.random_features import FourierFeatures, GaussianFeatures, RandomFeatureKernel
 from beyondkernels.kernels.conformance import check_kernel
 from beyondkernels.kernels.finite.draws import MeanOverDraws
@@ -381,10 +375,6 @@ def test_tolerances_are_the_callers_or_the_kernels():
     assert not check_kernel(Estimated(), x, error=0.0)[3].holds
     assert not check_kernel(TooSure(), x)[3].holds
     assert "beyond the stated error (3e-10)" in check_kernel(TooSure(), x)[3].sentence
-
-
-def test_no_points_cannot_be_checked():
-    refused("x must hold at least one point, got none", check_kernel, Gaussian(1.0), torch.zeros(0, 3))
 
 
 INDEFINITE = {

@@ -8,7 +8,6 @@ from beyondkernels.kernels import DenseFeatures, FeatureOperator, InputFeatures,
 from beyondkernels.kernels.features import CentredFeatures, random_feature_operator
 from beyondkernels.kernels.reduction import span_basis
 from beyondkernels.kernels.tangent import TangentFeatures, tangent_feature_operator
-from refusals import refused
 
 F64 = torch.float64
 
@@ -147,30 +146,6 @@ def test_input_features_are_the_inputs_up_to_rotation():
     phi = InputFeatures().feature_map(case)(x)
     assert phi.dim == 3
     torch.testing.assert_close(explicit(phi) @ explicit(phi).T, x @ x.T)
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (
-            lambda: DenseFeatures(torch.tensor([[1.0, torch.nan]])),
-            "features must be finite, got 1 infinite or NaN entries",
-        ),
-        (
-            lambda: random_feature_operator(torch.ones(2, 3), torch.ones(2), torch.relu, torch.ones(5, 4)),
-            r"x must have shape \(n, 3\) to fit W, got \(5, 4\)",
-        ),
-        (
-            lambda: tangent_feature_operator(
-                torch.ones(2, 3), torch.ones(2), torch.ones(1), torch.relu, torch.relu, torch.ones(5, 3)
-            ),
-            r"a must have shape \(2,\)",
-        ),
-        (lambda: span_basis(torch.ones(2, 2), tolerance=0), r"tolerance must lie in \(0, 1\), got 0"),
-    ],
-)
-def test_bad_input_is_named(make, sentence):
-    refused(sentence, make)
 
 
 def test_float32_products_follow_the_dtype():

@@ -5,6 +5,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
+from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
@@ -13,6 +14,7 @@ import beyondkernels as bk
 from beyondkernels.core import Case, Problem, Sample, Stream
 from beyondkernels.kernels import Gaussian, KernelRidge, Laplace, PolynomialKernel, TunedKernel
 from beyondkernels.kernels.solvers import support_vectors
+from beyondkernels.kernels.solvers.logistic import logistic_machines
 from beyondkernels.kernels.solvers.repeats import groups_of_copies
 from beyondkernels.kernels.solvers.support_vectors import choose_penalty, folds_of
 from refusals import refused
@@ -67,11 +69,36 @@ def test_a_standardised_machine_is_that_of_a_library_on_raw_points():
     assert outcome.scalars["train_accuracy"] == pytest.approx((library.predict(raw) == classes).mean())
 
 
+@pytest.mark.parametrize(("classes", "features"), [(2, 6), (3, 6), (3, 200)])
+def test_logistic_loss_is_that_of_a_library_on_explicit_features(classes: int, features: int):
+    """Fewer and more features than points, given to the library as they are and to ours as a Gram matrix."""
+    rng = np.random.default_rng(100)
+    x, fresh = rng.normal(size=(80, features)), rng.normal(size=(2000, features))
+    y = (x[:, :classes] + rng.normal(size=(80, classes))).argmax(1)
+    ours = logistic_machines(x @ x.T, y)
+    for penalty in (1.0, 100.0):  # in this order, because each fit starts at the one before
+        library: Any = LogisticRegression(C=penalty / np.square(x).sum(1).mean(), tol=1e-10, max_iter=10_000).fit(x, y)
+        assert (ours(penalty)(fresh @ x.T) == library.predict(fresh)).mean() >= 0.999
+        assert len(set(library.predict(fresh))) == classes
+
+
+def test_logistic_loss_is_chosen_where_cross_validation_says_so():
+    """Two classes overlap, and the logarithm of their odds is linear in the points."""
+    stream = Stream(100)
+    x = stream.child("x").normal(700, 6)
+    y = (stream.child("y").uniform(700) < torch.sigmoid(2 * x.sum(1) - 2)).float() * 2 - 1
+    here, kernel = data(x, y[:, None], 200), (PolynomialKernel(1),)
+    found, alone = score(TunedKernel(kernel), here), score(TunedKernel(kernel, ("logistic",)), here)
+    accuracies = {loss: found[f"{loss}_accuracy"] for loss in ("squared", "hinge", "logistic")}
+    assert max(accuracies, key=lambda loss: accuracies[loss]) == "logistic" and found["logistic"] == 1
+    assert found["hinge"] == 0 and found["test_accuracy"] == alone["test_accuracy"]
+
+
 def test_cross_validation_is_a_loop_over_folds():
     """On raw points: a library's machine without a Gram matrix, and ridge regression by elimination."""
     here, kernel = three_classes(), Gaussian(8.0)
     x, y, classes = here.train.x.numpy(), here.train.y.double().numpy(), here.train.y.argmax(1).numpy()
-    found, folds = score(TunedKernel((kernel,)), here), folds_of(here.train.y.argmax(1).numpy())
+    found, folds = score(TunedKernel((kernel,), ("squared", "hinge")), here), folds_of(here.train.y.argmax(1).numpy())
     ridge = KernelRidge(kernel, centred=True, score="accuracy").fit(here, lambda _: None).scalars["ridge"]
     machine = TunedKernel((kernel,), ("hinge",)).fit(here, lambda _: None)
     right = {float(penalty): 0 for penalty in machine.arrays["path_penalty"]}
@@ -117,7 +144,7 @@ def test_folds_share_classes_and_keep_copies_together():
     refused("training points must differ", folds_of, np.array([0, 1]), torch.tensor([0, 0]))
 
 
-@pytest.mark.parametrize("losses", [("squared",), ("hinge",)])
+@pytest.mark.parametrize("losses", [("squared",), ("hinge",), ("logistic",)])
 def test_points_that_all_come_three_times_give_the_same_predictor(losses: Any):
     here, kernel = three_classes(60), Gaussian(8.0)
     thrice = data(

@@ -7,10 +7,7 @@ import pytest
 import torch
 
 from beyondkernels.core import Case, InputError, Sample, Stream, build, describe, digest
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
-from beyondkernels.kernels.learner import KernelRidge
-from beyondkernels.kernels.two_step import TwoStepRidge
+from beyondkernels.kernels import Gaussian, KernelRidge, PolynomialKernel, TwoStepRidge
 from beyondkernels.papers.resnet.problems import CompositeParity, LinearThenPolynomial
 from fitting import Sized, case_of, quiet
 from refusals import refused
@@ -171,18 +168,6 @@ def test_a_problem_without_a_base_has_no_base_error():
     scalars = SMALL.fit(case(Noise(), 40), quiet).scalars
     assert "base_loss" not in scalars
     assert scalars["left_out_loss"] > 0
-
-
-@pytest.mark.parametrize(
-    ("changes", "sentence"),
-    [
-        ({"weights": (1.0, 1.0)}, "weights must hold different values"),
-        ({"folds": 1}, "folds must be 0 or at least 2, got 1"),
-        ({"choose": "test"}, "choose must be 'validation' or 'leave_one_out', got 'test'"),
-    ],
-)
-def test_bad_arguments(changes, sentence):
-    refused(sentence, replace, SMALL, **changes)
 
 
 def test_samples_that_do_not_fit():

@@ -10,8 +10,7 @@ from sklearn.metrics import brier_score_loss, log_loss, r2_score
 from torch import nn
 
 import beyondkernels as bk
-from beyondkernels.algorithms import Descent
-from beyondkernels.algorithms.losses import PseudoHuber
+from beyondkernels.algorithms import Descent, PseudoHuber
 from beyondkernels.algorithms.optimisers import adam
 from beyondkernels.learning.curves import comparison_pictures, recording, run_pictures
 

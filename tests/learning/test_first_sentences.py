@@ -97,10 +97,7 @@ def last_alone(rows: int) -> np.ndarray:
 @pytest.mark.parametrize("kind", [None, torch.int64])
 @pytest.mark.parametrize("ids", [IDS + 5, last_alone(8)], ids=["many", "one"])
 def test_ids_that_a_module_does_not_know(kind, ids):
-    with pytest.raises(
-        InputError, match=r"model looks up the id \d+ in a torch.nn.Embedding of 8 rows, which has the "
-    ):
-        fit(Lookup(8, kind), (ids, TWO), **ONE_STEP)
+    refused(r"the id \d+ in a torch.nn.Embedding of 8 rows", fit, Lookup(8, kind), (ids, TWO), **ONE_STEP)
 
 
 NORMALISED = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 2))
@@ -118,10 +115,7 @@ LEARNERS = {"a": nn.Linear(4, 2)}
         (lambda: fit(NORMALISED, (X, TWO), batch=1), "model cannot train on one point in a step .*; batch=2 or more"),
         (lambda: fit_many(NORMALISED, (X, TWO), grid=bk.grid(batch=[8, 1])), "network cannot train on one point"),
         (lambda: fit(AlwaysDropping(), (X, TWO)), r"model draws random numbers in evaluation mode, .*self\.training"),
-        (
-            lambda: fit(nn.Linear(4, 1), (X, np.arange(60) % 12)),
-            "an output for each of 12 classes, got 1; classify=False makes numbers to predict of the labels",
-        ),
+        (lambda: fit(nn.Linear(4, 1), (X, np.arange(60) % 12)), "of 12 classes, got 1; classify=False"),
     ],
 )
 def test_refusals_are_sentences(call, sentence):
@@ -151,14 +145,6 @@ def test_settings_that_belong_together_may_come_in_any_order():
     assert [row["status"] for row in fit_many(nn.Linear(4, 2), (X, TWO), grid=points, steps=1).rows] == ["finished"] * 2
     with pytest.raises(InputError, match="momentum belongs to the optimiser 'sgd'"):
         fit_many(nn.Linear(4, 2), (X, TWO), grid=bk.grid(momentum=[0.5], optimiser=["adam"]))
-
-
-def test_settings_of_an_algorithm():
-    words: dict[str, Any] = {"algorithm": bk.algorithms.GradientDescent(steps=1, learning_rate=0.1)}
-    with pytest.raises(InputError, match=r"as bk\.grid\(learning_rate=\[0\.1, 0\.2\]\) makes it"):
-        fit_many(nn.Linear(4, 1), (X, TWO), grid={"a": 1}, **words)
-    with pytest.raises(InputError, match="unknown setting 'rate'; here it is called learning_rate"):
-        fit_many(nn.Linear(4, 1), (X, TWO), grid=[{"rate": 0.1}], **words)
 
 
 def test_lr_is_the_learning_rate():

@@ -1,3 +1,5 @@
+import importlib
+import traceback
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -6,13 +8,14 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.algorithms import GradientDescent, Squared
-from beyondkernels.core import Ended, Measured, Problem, Sample, Stream, UncacheableError
+from beyondkernels.core import Ended, InputError, Measured, Problem, Sample, Stream, UncacheableError
 from beyondkernels.engine import Member, Predictor, TrainedNetwork
 from beyondkernels.execution import perform
 from beyondkernels.kernels import ConstantClassifier, Gaussian, KernelRidge
 from beyondkernels.learning import compare, fit, run_specs
 from beyondkernels.measure import Measurement
 from beyondkernels.networks import FromModule, FullyConnected, TwoLayer
+from beyondkernels.networks.from_copy import ModelWarning
 from beyondkernels.papers.features.problems import DictionaryParity
 from beyondkernels.store import RunSpec
 from refusals import refused
@@ -71,26 +74,12 @@ def make(in_dim, out_dim):
     return torch.nn.Linear(in_dim, out_dim)
 
 
-@pytest.mark.parametrize(
-    ("call", "sentence"),
-    [
-        (
-            lambda: compare(PROBLEM, 60, learners={"a": "a network"}),
-            "a must be a torch.nn.Module, a network, a kernel, a learner or an estimator of scikit-learn, got a str",
-        ),
-        (lambda: fit(ConstantClassifier(), PROBLEM, n=60, algorithm=RULE), "ConstantClassifier knows how to learn"),
-        (
-            lambda: fit(TwoLayer(4), PROBLEM, n=60, algorithm=RULE, snapshot_names=("hiden.weight",)),
-            "unknown parameter in snapshot_names 'hiden.weight', did you mean hidden.weight",
-        ),
-        (
-            lambda: bk.features.theorem26(PROBLEM, FromModule(make, "mine")),  # pyright: ignore[reportArgumentType]
-            "network must be a TwoLayer, got FromModule",
-        ),
-    ],
-)
-def test_sentences_at_the_front_door(call, sentence):
-    refused(sentence, call)
+def test_sentences_at_the_front_door():
+    refused("a must be a torch.nn.Module, .* got a str", compare, PROBLEM, 60, learners={"a": "a network"})
+    refused("ConstantClassifier knows how to learn", fit, ConstantClassifier(), PROBLEM, n=60, algorithm=RULE)
+    wrong = {"algorithm": RULE, "snapshot_names": ("hiden.weight",)}
+    refused("'hiden.weight', did you mean hidden.weight", fit, TwoLayer(4), PROBLEM, n=60, **wrong)
+    refused("network must be a TwoLayer, got FromModule", bk.features.theorem26, PROBLEM, FromModule(make, "mine"))
 
 
 @pytest.mark.parametrize("backend", ["eager", "compiled"])
@@ -247,3 +236,41 @@ def test_a_store_gives_back_what_was_computed(tmp_path):
     assert first.outcome.scalars == again.outcome.scalars
     assert len(list((tmp_path / "store" / "runs").rglob("done.json"))) == 1
     assert torch.equal(first.predict(torch.ones(1, 8)), again.predict(torch.ones(1, 8)))
+
+
+class Late(torch.nn.Module):
+    """Gives outputs until it trains, and raises then."""
+
+    def __init__(self, in_dim: int = 8, out_dim: int = 1):
+        super().__init__()
+        self.line = torch.nn.Linear(in_dim, out_dim)
+
+    def forward(self, x):
+        if self.training:
+            raise KeyError("a slip of mine")
+        return self.line(x)
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_module_that_raises_while_it_trains_shows_its_own_line(kept, tmp_path):
+    where: Any = {"store": tmp_path / "store" if kept else None, "steps": 2, "test": 10, "progress": False}
+    both = {"late": Late(), "constant": ConstantClassifier()}
+    for call in (lambda: bk.fit(Late(), PROBLEM, 20, **where), lambda: compare(PROBLEM, 20, learners=both, **where)):
+        with pytest.raises(InputError, match=r"Late must give outputs each .*, got KeyError: 'a slip of mine'") as at:
+            call()
+        assert at.value.__cause__ is not None
+        assert traceback.extract_tb(at.value.__cause__.__traceback__)[-1].line == 'raise KeyError("a slip of mine")'
+    with pytest.warns(ModelWarning, match=r"1 of 1 runs crashed; .*mine'\n  .*in forward\n +raise KeyError") as warned:
+        sweep = bk.fit_many(Late(), PROBLEM, 20, grid=bk.grid(seed=[3]), **where)
+    assert (sweep.rows[0]["status"], warned[0].filename) == ("crashed", __file__)
+
+
+def test_a_worker_tells_the_users_line(tmp_path, monkeypatch):
+    code = "import torch\n\ndef fails(x):\n    raise KeyError('far away')\n\n"
+    code += "def tardy(i, o):\n    line = torch.nn.Linear(i, o)\n    line.register_full_backward_hook("
+    code += "lambda *_: fails(0))\n    return line\n"
+    (tmp_path / "tardy_models.py").write_text(code)
+    monkeypatch.syspath_prepend(tmp_path)
+    learners = {"tardy": importlib.import_module("tardy_models").tardy}
+    with pytest.raises(RuntimeError, match=r"2 of 2 runs crashed; .*KeyError.*away'\n(  .*\n)+ +raise KeyError"):
+        compare(PROBLEM, 20, learners=learners, seeds=2, steps=2, test=10, workers=2, progress=False)

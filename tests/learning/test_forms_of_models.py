@@ -175,26 +175,18 @@ class Failing(nn.Module):
         return self.line(x)
 
 
-MASKED = np.ma.masked_array(X, mask=X > 1)
+MASKED, LINE = np.ma.masked_array(X, mask=X > 1), nn.Linear(4, 2)
 
 
 @pytest.mark.parametrize(
     ("model", "data", "sentence"),
     [
-        (nn.Linear(4, 2), (MASKED, Y), r"X must have a value in each place, got a masked array with \d+ masked"),
-        (nn.Linear(4, 2), (list(MASKED), Y), "X must have a value in each place, got a masked array"),
-        (nn.Linear(4, 2), (X, np.ma.masked_array(Y, mask=Y)), "y must have a value in each place"),
+        (LINE, (MASKED, Y), r"X must have a value in each place, got a masked array with \d+ masked"),
+        (LINE, (list(MASKED), Y), "X must have a value in each place, got a masked array"),
+        (LINE, (X, np.ma.masked_array(Y, mask=Y)), "y must have a value in each place"),
         (nn.Linear(4, 1), (X, [10**30, 1] * 30), r"y must hold whole numbers that 64 bits hold, got 1e\+30"),
-        (
-            nn.Linear(4, 2),
-            (lambda: torch.nested.nested_tensor([torch.ones(4)] * 60), Y),
-            "X must have rows of one shape",
-        ),
-        (
-            nn.Linear(4, 2),
-            (lambda: torch.quantize_per_tensor(torch.ones(60, 4), 0.1, 0, torch.qint8), Y),
-            "got a quantised",
-        ),
+        (LINE, (lambda: torch.nested.nested_tensor([torch.ones(4)] * 60), Y), "X must have rows of one shape"),
+        (LINE, (lambda: torch.quantize_per_tensor(torch.ones(60, 4), 0.1, 0, torch.qint8), Y), "got a quantised"),
         (nn.Linear(4, 2, device="meta"), (X, Y), "must hold numbers, got weight, bias on the device meta"),
         (Failing("second call"), (X, Y), "must give outputs each time it is called, got ValueError: once is enough"),
         (Failing("exit"), (X, Y), r"ends the process in its forward: sys\.exit\(3\)"),

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 import beyondkernels as bk
-from beyondkernels.core import Learner, Problem, Stream, describe
-from beyondkernels.core.components import build
+from beyondkernels.core import Learner, Problem, Stream, build, describe
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.execution import perform
 from beyondkernels.kernels import (

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import naive
-from beyondkernels.core import InputError
 from beyondkernels.measure import Directions, classical_scaling, cosine_distances
 from measuring import measured
 from refusals import refused
@@ -84,6 +83,5 @@ def test_directions(outcome_of, pointing):
 
 
 def test_sentences(outcome_of, pointing, lost):
-    with pytest.raises(InputError, match=r"^the run kept no snapshot of hidden\.weight; ask for one with snapshot_at"):
-        measured(Directions(), outcome_of(), pointing)
+    refused(r"^the run kept no snapshot of hidden\.weight; ask for one", measured, Directions(), outcome_of(), pointing)
     refused(r"^Lost knows no ground-truth direction$", measured, Directions(), outcome_of(at0=[[1, 0, 0]]), lost)

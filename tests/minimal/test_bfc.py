@@ -8,10 +8,7 @@ import torch
 from beyondkernels.algorithms.optimisers import Cosine, adam
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.papers.bfc.algorithms import Joining
-from beyondkernels.papers.bfc.networks import QuadraticDenseNet
-from beyondkernels.papers.bfc.problems import QuadraticTarget, UniformInputs
-from beyondkernels.papers.bfc.theory import distilled, procrustes
+from beyondkernels.papers.bfc import Joining, QuadraticDenseNet, QuadraticTarget, UniformInputs, distilled, procrustes
 
 STEPS = (4, 5, 6)
 

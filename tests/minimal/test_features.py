@@ -7,9 +7,8 @@ from beyondkernels.algorithms import FeatureLearning, GradientDescent
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
 from beyondkernels.networks import Linearised, TwoLayer
+from beyondkernels.papers.features import DictionaryParity, theorem26
 from beyondkernels.papers.features.experiments.table1 import Table1
-from beyondkernels.papers.features.problems import DictionaryParity
-from beyondkernels.papers.features.theory import theorem26
 
 D, K, M, T, N, BATCH = 12, 3, 6, 8, 120, 20
 PROBLEM = DictionaryParity(dim=16, patterns=D, relevant=K)
@@ -74,21 +73,10 @@ def test_every_step_of_the_process_agrees(minimal, frozen, one_rate):
     process = theorem26(PROBLEM, TwoLayer(M), steps=T, batch=BATCH, readout_rate=rate)
     member = member_in_double(TwoLayer(M), FeatureLearning(process, freeze_hidden_after=frozen))
     W, b, a = (member.params[name] for name in NAMES)
-    seen = {}
-    minimal.train(
-        W,
-        b,
-        a[0],
-        member.sample.x,
-        member.sample.y,
-        batches(entered=2, count=T - 2),
-        frozen_after=frozen,
-        one_rate=one_rate,
-        k=K,
-        T=T,
-        D=D,
-        snapshot=lambda t, *moved: seen.update({t: list(moved)}),
-    )
+    seen, sample = {}, member.sample
+    given = {"k": K, "T": T, "D": D, "frozen_after": frozen, "one_rate": one_rate}
+    given["snapshot"] = lambda t, *moved: seen.update({t: list(moved)})
+    minimal.train(W, b, a[0], sample.x, sample.y, batches(entered=2, count=T - 2), **given)
     assert_same_course(member, seen)
 
 
@@ -96,16 +84,9 @@ def test_every_step_of_the_tangent_method_agrees(minimal):
     descent = GradientDescent(T, minimal.TANGENT_RATE, BATCH)
     member = member_in_double(Linearised(TwoLayer(M)), descent)
     W, b, a = (member.buffers[f"at.{name}"] for name in NAMES)
-    seen = {}
-    minimal.train_linearised(
-        W,
-        b,
-        a[0],
-        member.sample.x,
-        member.sample.y,
-        batches(entered=0, count=T),
-        snapshot=lambda t, *moved: seen.update({t: list(moved)}),
-    )
+    seen, orders = {}, batches(entered=0, count=T)
+    keep = lambda t, *moved: seen.update({t: list(moved)})  # noqa: E731
+    minimal.train_linearised(W, b, a[0], member.sample.x, member.sample.y, orders, snapshot=keep)
     assert_same_course(member, seen)
 
 

@@ -9,11 +9,9 @@ from beyondkernels.activations import Cosine, Sine
 from beyondkernels.algorithms import PseudoHuber
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD, TwoLayerSGD
+from beyondkernels.papers.overparam import ThreeLayerLearner, ThreeLayerSGD, TwoLayerLearner, TwoLayerSGD, practical
 from beyondkernels.papers.overparam.experiments.theorem41 import Theorem41
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
 from beyondkernels.papers.overparam.problems import ThreeLayerTruth, TwoLayerTruth, UnitInputs
-from beyondkernels.papers.overparam.theory import practical
 
 D, M, N, T = 5, 7, 12, 15
 
@@ -118,14 +116,10 @@ def test_every_step_and_the_choice_of_algorithm_2_agree(minimal, monkeypatch):
         start, x, y = weights_of(member), member.sample.x, member.sample.y[:, 0]
         points, drawn = member.rows(0, steps), [member.noise(t) for t in range(steps)]
         assert points is not None
+        kinds = ("smoothing", "gradient")
         draws = (
-            (
-                int(points[t]),
-                (noise["smoothing/W"], noise["smoothing/V"]),
-                (noise["gradient/W"], noise["gradient/V"]),
-                int(noise["wait"]),
-            )
-            for t, noise in enumerate(drawn)
+            (int(point), *((noise[f"{kind}/W"], noise[f"{kind}/V"]) for kind in kinds), int(noise["wait"]))
+            for point, noise in zip(points, drawn, strict=True)
         )
         w, lam = minimal.algorithm2(start, x, y, rate, steps, draws)
         end = Stream(seed).child("transition").at(steps)

@@ -131,21 +131,14 @@ def test_init_is_a_pure_function_of_the_stream(network, out_dim):
 @every_out_dim
 @pytest.mark.parametrize("n", [0, 5])
 def test_shapes(network, out_dim, n):
-    params, buffers = network.init(IN_DIM, out_dim, Stream(0))
-    out, after = network.apply(params, buffers, Stream(1).normal(n, IN_DIM))
-    assert out.shape == (n, out_dim)
-    assert out.dtype == torch.float32
-    assert {name: value.shape for name, value in after.items()} == {k: v.shape for k, v in buffers.items()}
-    assert not any(value.requires_grad for value in [*params.values(), *buffers.values()])
-
-
-@every_network
-@every_out_dim
-def test_one_network_for_many_sizes(network, out_dim):
     """What was made for one size does not linger when another is asked for."""
     for in_dim in (2, IN_DIM, 3):
         params, buffers = network.init(in_dim, out_dim, Stream(0))
-        assert network.apply(params, buffers, torch.ones(4, in_dim))[0].shape == (4, out_dim)
+        out, after = network.apply(params, buffers, Stream(1).normal(n, in_dim))
+        assert out.shape == (n, out_dim)
+        assert out.dtype == torch.float32
+        assert {name: value.shape for name, value in after.items()} == {k: v.shape for k, v in buffers.items()}
+        assert not any(value.requires_grad for value in [*params.values(), *buffers.values()])
 
 
 @every_network
@@ -256,8 +249,7 @@ def test_as_a_module(network, out_dim):
     named = dict(module.named_parameters())
     assert named.keys() == {name.replace(".", "_") for name in params}
     for name, gradient in exact.items():
-        received = named[name.replace(".", "_")].grad
-        assert received is not None
+        received: Any = named[name.replace(".", "_")].grad
         assert torch.allclose(received, gradient, rtol=1e-5, atol=1e-6)
 
 
@@ -295,3 +287,33 @@ def test_smoothed(network):
     params, x = moved(params), torch.ones(2, IN_DIM)
     assert same(smooth.init(IN_DIM, 1, Stream(0))[0], network.init(IN_DIM, 1, Stream(0))[0])
     assert not torch.equal(smooth.apply(params, buffers, x)[0], network.apply(params, buffers, x)[0])
+
+
+STANDARD = Parameterisation("standard")
+GOLDEN: list[tuple[Network, dict[str, list[float]]]] = [
+    (
+        TwoLayer(2, initialisation=Symmetric(1, 1, 1)),
+        {
+            "hidden.weight": [-0.826192796, 0.291946024, 0.675330162, -0.149626195],
+            "hidden.bias": [-0.4392263, -0.127437294],
+            "output.weight": [1.754837155, -1.599843979],
+        },
+    ),
+    (
+        FullyConnected(2, depth=2, parameterisation=STANDARD),
+        {"layer1.weight": [-2.064831018, 1.023210526], "output.weight": [1.240857244, -1.131260514]},
+    ),
+    (
+        ThreeLayerResNet(2, "bottleneck", parameterisation=STANDARD),
+        {"W.weight": [0.672677755], "V.weight": [0.151777014], "A.weight": [1.483189702]},
+    ),
+]
+
+
+@pytest.mark.parametrize(("network", "drawn"), GOLDEN)
+def test_golden_start(network, drawn):
+    """These numbers may change only together with a revision."""
+    assert type(network).revision == 1
+    params, _ = network.init(2, 1, Stream(0))
+    for name, numbers in drawn.items():
+        assert params[name].flatten()[: len(numbers)].tolist() == pytest.approx(numbers, abs=1e-6)

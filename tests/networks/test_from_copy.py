@@ -158,19 +158,6 @@ def changed(part: nn.Module, given: Any, out: torch.Tensor) -> torch.Tensor:
             lambda: hooked(lambda part, into, outof: None, "register_full_backward_hook"),
         ),
     ],
-    ids=[
-        "none",
-        "code",
-        "unnamed",
-        "object",
-        "method",
-        "slots",
-        "partial",
-        "partial method",
-        "layer",
-        "before",
-        "gradient",
-    ],
 )
 def test_hooks_are_part_of_the_identity(make: Any, other: Any) -> None:
     assert digest(FromCopy.of(make())) == digest(FromCopy.of(make()))

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.networks import FromCopy, FullyConnected, ThreeLayerResNet
 from refusals import refused
 
@@ -115,5 +115,4 @@ def test_networks_of_the_package():
     network = FullyConnected(4, 2)
     assert network.last_layer(*network.init(6, 2, Stream(0)), X) == ("output.weight",)
     network = ThreeLayerResNet(4, form="bottleneck")
-    with pytest.raises(InputError, match="the last layer of ThreeLayerResNet is used before, too"):
-        network.last_layer(*network.init(6, 2, Stream(0)), X)
+    refused("the last layer of ThreeLayerResNet is used before,", network.last_layer, *network.init(6, 2, Stream(0)), X)

@@ -7,7 +7,6 @@ import torch
 
 from beyondkernels.core import Stream, Tensors
 from beyondkernels.networks import Linearised, Symmetric, TwoLayer
-from refusals import refused
 
 START = TwoLayer(pairs=3, initialisation=Symmetric(1.0, 0.5, 2.0))
 
@@ -80,10 +79,6 @@ def test_expansion_point():
     for name in truth:
         assert torch.allclose(found[name], truth[name], rtol=0, atol=1e-12)
     assert inner.expansion_point(params, rest) == (inner, params, rest)
-
-
-def test_an_expansion_is_not_expanded_again():
-    refused(r"^network must not be Linearised already$", Linearised, Linearised(START))
 
 
 @pytest.mark.parametrize("out_dim", [1, 3])

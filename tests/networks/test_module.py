@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import beyondkernels as bk
-from beyondkernels.core import InputError, Stream, UncacheableError, digest, seeded_globally
+from beyondkernels.core import Stream, UncacheableError, digest, seeded_globally
 from beyondkernels.networks import (
     FromCopy,
     FromModule,
@@ -169,14 +169,6 @@ def test_a_module_with_orthogonal_weights_keeps_them_so_while_it_trains() -> Non
     weight, before = weights
     assert torch.allclose(weight @ weight.T, torch.eye(3), atol=1e-5)
     assert not torch.allclose(weight, before, atol=1e-3)
-
-
-@pytest.mark.parametrize("factory", [lambda: torch.nn.Linear(3, 1), lambda in_dim: torch.nn.Linear(in_dim, 1)])
-def test_a_function_that_does_not_take_two_sizes_is_refused(factory: Any) -> None:
-    with pytest.raises(
-        InputError, match=r"factory must be a function of \(in_dim, out_dim\) that makes the module, got"
-    ):
-        FromModule(factory, "mine")
 
 
 class Locked(torch.nn.Module):

@@ -8,7 +8,6 @@ import torch
 
 from beyondkernels.core import Stream
 from beyondkernels.networks import FullyConnected, Layer, Parameterisation, ThreeLayerResNet
-from refusals import refused
 
 F64 = torch.float64
 SCALES: dict[str, Any] = {
@@ -90,20 +89,3 @@ def test_layers():
     assert scales.layer(6, of_inputs=True) == Layer("ntk", 1.5, 0.5)
     assert scales.layer(7, readout=True) == Layer("ntk", 0.7 / 7, None)
     assert Parameterisation().layer(8, of_inputs=True).weight_variance == 0.25
-
-
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        ({"kind": "mup"}, r"^kind must be 'ntk' or 'standard', got 'mup'$"),
-        ({"weight_variance": 0}, r"^weight_variance must be positive, got 0$"),
-        ({"bias_variance": 0}, r"^bias_variance must be positive \(None for no biases\), got 0$"),
-        (
-            {"kind": "standard", "bias_variance": -0.1},
-            r"^bias_variance must not be negative \(None for no biases\), got -0\.1$",
-        ),
-        ({"input_fan_in": 2.5}, r"^input_fan_in must be a whole number or None, got 2\.5$"),
-    ],
-)
-def test_sentences(arguments, sentence):
-    refused(sentence, Parameterisation, **arguments)

@@ -3,16 +3,14 @@
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.networks import (
     FullyConnected,
-    Parameterisation,
     ThreeLayerResNet,
     initial_stds,
     popular_initialisation,
     theorem_network,
 )
-from refusals import refused
 
 M, D, K = 400, 30, 15
 
@@ -56,14 +54,3 @@ def test_the_start_of_theorem_1(sigma_w, sigma_v):
     for name, std in expected.items():
         check(params[name], std)
     assert initial_stds(network, D, K) == pytest.approx((sigma_w, sigma_v))
-
-
-def test_sentences():
-    standard = Parameterisation("standard", bias_variance=1.0)
-    with pytest.raises(InputError, match=r"^second is for the bottleneck form, got form='full'$"):
-        ThreeLayerResNet(4, "full", parameterisation=standard, second=standard)
-    with pytest.raises(InputError, match=r"^parameterisation must be of kind 'standard' beside second, got 'ntk'$"):
-        ThreeLayerResNet(4, "bottleneck", second=standard)
-    with pytest.raises(InputError, match=r"must both have biases or both have none, got 1\.0 and None$"):
-        ThreeLayerResNet(4, "bottleneck", parameterisation=standard, second=Parameterisation("standard"))
-    refused(r"^network must be of the bottleneck form, got form='full'$", initial_stds, ThreeLayerResNet(4), 3, 2)

@@ -11,6 +11,7 @@ from beyondkernels.lab import CATALOGUE, PAPERS, SCALES, Experiment, departures,
 from beyondkernels.lab.declaration.user_files import source_file
 from beyondkernels.lab.report.pages import Origin
 from beyondkernels.papers.features.paper import PAPER as FEATURES
+from refusals import refused
 
 USER = Path(__file__).with_name("user.py")
 
@@ -76,10 +77,8 @@ def test_declarations_do_not_import_torch() -> None:
 
 
 def test_unknown_names_get_the_nearest() -> None:
-    with pytest.raises(InputError, match="unknown experiment 'features/tabel1', did you mean features/table1"):
-        find("features/tabel1")
-    with pytest.raises(InputError, match="bk list lists all"):
-        find("zzz")
+    refused("unknown experiment 'features/tabel1', did you mean features/table1", find, "features/tabel1")
+    refused("bk list lists all", find, "zzz")
 
 
 def test_experiments_of_a_users_file(user: Any, tmp_path: Path) -> None:

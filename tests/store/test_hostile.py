@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from beyondkernels.core import InputError, Outcome, Saved, StoreError
+from beyondkernels.core import Outcome, Saved, StoreError
 from beyondkernels.store import MissingRunError, RunSpec, Store, documents, run_directory as rundir
 from beyondkernels.store.documents import sealed
 from beyondkernels.store.keys import canonical, checksum, key_of
+from refusals import refused
 
 KEY = "0" * 32
 DEEP = b"[" * 100_000 + b"]" * 100_000
@@ -38,9 +39,29 @@ def no_waiting():
     signal.signal(signal.SIGALRM, before)
 
 
-def contents_of(directory: Path) -> dict[str, bytes]:
-    names = (rundir.SPEC, rundir.RESULT, rundir.ARRAYS, rundir.PROVENANCE)
+SMALL = (rundir.SPEC, rundir.RESULT, rundir.PROVENANCE)
+
+
+def contents_of(directory: Path, names: tuple[str, ...] = (*SMALL, rundir.ARRAYS)) -> dict[str, bytes]:
     return {name: (directory / name).read_bytes() for name in names}
+
+
+def put(path: Path, kind: str, elsewhere: Path) -> None:
+    """Put something else than the content of a store in a place."""
+    match kind:
+        case "pipe":
+            os.mkfifo(path)
+        case "link":
+            path.symlink_to(elsewhere)
+        case "directory":
+            path.mkdir()
+        case "deep":
+            path.write_bytes(DEEP)
+        case "sparse":
+            path.touch()
+            os.truncate(path, 2**33)
+        case _:
+            path.touch()
 
 
 def forge(directory: Path, key: str, **changed: bytes) -> None:
@@ -192,23 +213,18 @@ def test_a_huge_sparse_file_is_not_read(store, spec, outcome, stored, closed):
     size = 2**33
     os.truncate(stored / "arrays.npz", size)
     if closed:
-        files = {name: {"bytes": len(c), "sha256": checksum(c)} for name, c in contents_of_small(stored).items()}
+        files = {name: {"bytes": len(c), "sha256": checksum(c)} for name, c in contents_of(stored, SMALL).items()}
         files["arrays.npz"] = {"bytes": size, "sha256": "0" * 64}
         (stored / "done.json").write_bytes(sealed({"key": spec.key, "files": files}))
     what = "more than the 2147483648 that are read" if closed else f"has {size} bytes instead of"
     expect_damage(store, spec, outcome, what)
 
 
-def contents_of_small(directory: Path) -> dict[str, bytes]:
-    return {name: (directory / name).read_bytes() for name in (rundir.SPEC, rundir.RESULT, rundir.PROVENANCE)}
-
-
 @pytest.mark.parametrize("name", ["requests/a__b/smoke.json", f"checkpoints/{KEY}.state"])
 def test_other_huge_files_are_not_read(store, name):
     path = store.path / name
     path.parent.mkdir(exist_ok=True)
-    path.touch()
-    os.truncate(path, 2**33)
+    put(path, "sparse", path)
     (finding,) = store.verify()
     assert "8589934592 bytes, more than" in finding.what
     assert store.requests() == []
@@ -218,8 +234,7 @@ def test_other_huge_files_are_not_read(store, name):
 
 def test_what_could_not_be_read_again_is_not_written(store, spec, outcome, monkeypatch):
     monkeypatch.setattr(rundir, "MOST_ARRAYS", 100)
-    with pytest.raises(InputError, match=r"arrays.npz would have \d+ bytes, a store keeps at most 100 in one file"):
-        store.write(spec.key, spec.description, outcome, {})
+    refused(r"would have \d+ bytes, a store keeps at most 100 in", store.write, spec.key, spec.description, outcome, {})
     from beyondkernels.store import checkpoints
 
     monkeypatch.setattr(checkpoints, "MOST_ARRAYS", 100)
@@ -234,13 +249,7 @@ def test_files_that_are_no_files(store, spec, outcome, stored, tmp_path, name, k
     secret = tmp_path / "secret"
     secret.write_bytes((stored / name).read_bytes())  # even a link to the right content leads out of the store
     (stored / name).unlink()
-    match kind:
-        case "pipe":
-            os.mkfifo(stored / name)
-        case "link":
-            (stored / name).symlink_to(secret)
-        case "directory":
-            (stored / name).mkdir()
+    put(stored / name, kind, secret)
     expect_damage(store, spec, outcome, f"{name} is a link" if kind == "link" else f"{name} is not a regular file")
     assert secret.exists()
 
@@ -252,12 +261,7 @@ def test_directories_that_are_none(store, spec, outcome, stored, tmp_path, kind,
     outside = tmp_path / "outside"
     place.rename(outside)
     before = sorted(outside.rglob("*"))
-    if kind == "link":
-        place.symlink_to(outside)
-    elif kind == "file":
-        place.touch()
-    else:
-        os.mkfifo(place)
+    put(place, kind, outside)
     assert not store.has(spec.key)
     assert store.keys() == []
     expect_damage(store, spec, outcome, "is a link or a file, not a")
@@ -268,15 +272,12 @@ def test_directories_that_are_none(store, spec, outcome, stored, tmp_path, kind,
 @pytest.mark.parametrize("kind", ["link", "file"])
 def test_folders_that_are_none(store, tmp_path, name, kind):
     (store.path / name).rmdir()
-    if kind == "link":
-        (tmp_path / "outside").mkdir()
-        (store.path / name).symlink_to(tmp_path / "outside")
-    else:
-        (store.path / name).touch()
+    (tmp_path / "outside").mkdir()
+    put(store.path / name, kind, tmp_path / "outside")
     for read_only in (True, False):
         with pytest.raises(StoreError, match=f"{name} in the store .* is a {kind}, not a directory; move it away"):
             Store.open(store.path, read_only=read_only)
-    assert kind == "file" or list((tmp_path / "outside").iterdir()) == []
+    assert list((tmp_path / "outside").iterdir()) == []
 
 
 @pytest.mark.parametrize("kind", ["pipe", "deep", "link", "sparse"])
@@ -284,16 +285,7 @@ def test_a_mark_that_is_none(tmp_path, kind):
     store = Store.open(tmp_path / "store")
     mark = store.path / "store.json"
     mark.rename(tmp_path / "mark")
-    match kind:
-        case "pipe":
-            os.mkfifo(mark)
-        case "deep":
-            mark.write_bytes(DEEP)
-        case "link":
-            mark.symlink_to(tmp_path / "mark")
-        case "sparse":
-            mark.touch()
-            os.truncate(mark, 2**33)
+    put(mark, kind, tmp_path / "mark")
     with pytest.raises(StoreError, match=r"store.json is damaged"):
         Store.open(store.path)
 
@@ -302,17 +294,7 @@ def test_a_mark_that_is_none(tmp_path, kind):
 def test_requests_that_are_none(store, tmp_path, kind):
     path = store.path / "requests" / "a__b" / ("smoke.txt" if kind == "stranger" else "smoke.json")
     path.parent.mkdir()
-    match kind:
-        case "pipe":
-            os.mkfifo(path)
-        case "deep":
-            path.write_bytes(DEEP)
-        case "link":
-            path.symlink_to(tmp_path)
-        case "directory":
-            path.mkdir()
-        case "stranger":
-            path.touch()
+    put(path, kind, tmp_path)
     assert store.requests() == []
     findings = store.verify()
     assert [finding.key for finding in findings] == ["requests/a__b/smoke"]
@@ -324,16 +306,8 @@ def test_requests_that_are_none(store, tmp_path, kind):
 def test_a_request_is_not_written_through_a_link(store, tmp_path):
     (tmp_path / "outside").mkdir()
     (store.path / "requests" / "a__b").symlink_to(tmp_path / "outside")
-    request = {
-        "name": "a/b",
-        "scale": "smoke",
-        "seeds": [0],
-        "settings": {},
-        "runs": [],
-        "claims": [],
-        "complete": True,
-        "provenance": {},
-    }
+    request: dict[str, Any] = {"name": "a/b", "scale": "smoke", "seeds": [0], "settings": {}}
+    request |= {"runs": [], "claims": [], "complete": True, "provenance": {}}
     with pytest.raises(StoreError, match=r"a__b is a link or a file, not a folder; bk store verify --put-aside"):
         store.write_request("a/b", request)
     assert list((tmp_path / "outside").iterdir()) == []
@@ -345,15 +319,9 @@ def test_a_request_is_not_written_through_a_link(store, tmp_path):
 @pytest.mark.parametrize("kind", ["pipe", "link", "directory", "short"])
 def test_checkpoints_that_are_none(store, tmp_path, kind):
     path = store.path / "checkpoints" / f"{KEY}.state"
-    match kind:
-        case "pipe":
-            os.mkfifo(path)
-        case "link":
-            path.symlink_to(tmp_path / "outside")
-        case "directory":
-            path.mkdir()
-        case "short":
-            path.write_bytes(sealed({"format": 1, "key": KEY}) + b"\n")
+    put(path, kind, tmp_path / "outside")
+    if kind == "short":
+        path.write_bytes(sealed({"format": 1, "key": KEY}) + b"\n")
     assert len(store.verify()) == 1
     assert store.size().checkpoints == 1
     assert store.checkpoints.read(KEY, {}) is None

@@ -82,7 +82,6 @@ def test_equal_outcomes_are_equal_bytes(outcome):
         (Outcome("finished", {"n": "1"}), "the scalar n must be a number"),  # pyright: ignore[reportArgumentType]
         (Outcome("finished", {"n": None}), "the scalar n must be a number"),  # pyright: ignore[reportArgumentType]
         (Outcome("finished", {"": 1.0}), "'' cannot name a result"),
-        (Outcome("crashed"), "a stored run is finished or diverged"),  # pyright: ignore[reportArgumentType]
         (Outcome(arrays={"o": np.array([{}])}), "arrays/o holds Python objects"),
     ],
 )

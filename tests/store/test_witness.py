@@ -19,8 +19,7 @@ from beyondkernels.core.contracts import ScalarProblem
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.kernels import Kernel, KernelRidge
 from beyondkernels.networks import FromCopy, FullyConnected
-from beyondkernels.store import RunSpec, Store, witness
-from beyondkernels.store.keys import key_of
+from beyondkernels.store import RunSpec, Store, key_of, witness
 from beyondkernels.store.witness import agrees, witness_of
 
 HIDDEN = "BK_TEST_HIDDEN"

@@ -8,3 +8,6 @@ from beyondkernels.auditing.many import Audits as Audits, audit_many as audit_ma
 from beyondkernels.auditing.result import AuditResult as AuditResult
 from beyondkernels.auditing.settings import PARTS as PARTS, AuditSettings as AuditSettings
 from beyondkernels.auditing.subject import Subject as Subject, subject_of as subject_of
+from beyondkernels.core.boundary import check_exports as _check_exports
+
+_check_exports(globals())

@@ -79,6 +79,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                 best_fixed() - model,
                 Above(0.0),
                 beside_seeds=lambda rows, _: noise(rows, best_fixed_name(rows) or ""),
+                kind="question",
             )
         )
     if TRAINED_KERNEL in rungs:
@@ -89,6 +90,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                 error_of(TRAINED_KERNEL) - model,
                 AtMost(tolerance),
                 beside_seeds=lambda rows, _: noise(rows, TRAINED_KERNEL),
+                kind="question",
             )
         )
     for name, id_, text in (
@@ -103,6 +105,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
                     error_of(name) - model,
                     Above(0.0),
                     beside_seeds=lambda rows, _, name=name: noise(rows, name),
+                    kind="question",
                 )
             )
     if "where" in settings.parts and corrected_blocks(subject, settings):
@@ -117,7 +120,7 @@ def claims(subject: Subject, settings: AuditSettings, rungs: Collection[str]) ->
             return error_of_test_points(subject, *ways)
 
         test = Above(0.0)
-        found.append(claim("correction", text, gain, test, beside_seeds=between))
+        found.append(claim("correction", text, gain, test, beside_seeds=between, kind="question"))
     return found
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import tempfile
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -18,6 +17,7 @@ from beyondkernels.auditing.ladder import workers_that_fit
 from beyondkernels.auditing.result import AuditResult
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.core import require, require_positive
+from beyondkernels.core.errors import warn
 from beyondkernels.execution import Executor, LocalExecutor, SerialExecutor
 from beyondkernels.lab import run
 from beyondkernels.lab.declaration.user_files import source_file
@@ -105,12 +105,11 @@ def _warn_of_trained(experiment: Audit) -> None:
     if not isinstance(network, FromCopy) or not network.fresh_start:
         return
     if names := unlike_fresh(network):
-        warnings.warn(
+        warn(
             f"{network.name} seems to be trained or to start in a way of its own ({', '.join(names[:3])}): its "
             "weights are drawn anew by reset_parameters and trained. weights='given' says what they are worth as they "
             "are, and bk.networks.FromCopy.of(model, fresh_start=False) trains on from them",
             ModelWarning,
-            stacklevel=3,
         )
 
 
@@ -139,7 +138,7 @@ def executing(
     with tempfile.TemporaryDirectory() as folder:
         shared = experiment.subject.problem.shared(Path(folder))
         experiment.subject = dataclasses.replace(experiment.subject, problem=shared)
-        if experiment.rehearsal is not None:
-            held = experiment.rehearsal.problem.shared(Path(folder))
-            experiment.rehearsal = dataclasses.replace(experiment.rehearsal, problem=held)
+        experiment.rehearsals = tuple(
+            dataclasses.replace(each, problem=each.problem.shared(Path(folder))) for each in experiment.rehearsals
+        )
         yield LocalExecutor(workers, load=source_file(name, experiment), command=command)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,17 +11,30 @@ from dataclasses import dataclass
 from typing import Any
 
 from beyondkernels.auditing import block_learners as where, claims as said, pictures
+from beyondkernels.auditing.data_checks import oddities, repeated_share
 from beyondkernels.auditing.finding import finding
 from beyondkernels.auditing.health import Finding, as_markdown, health
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, Rung, ladder
-from beyondkernels.auditing.probes import FACTORS, FOLLOWING, TUNED, axis, missed, rehearsal, scaled, why_not
+from beyondkernels.auditing.probes import (
+    FACTORS,
+    FOLLOWING,
+    TUNED,
+    axis,
+    changed,
+    changes,
+    missed,
+    rehearsals,
+    scaled,
+    why_not,
+)
 from beyondkernels.auditing.settings import AuditSettings
+from beyondkernels.auditing.starts import Start, start_of
 from beyondkernels.auditing.subject import Subject, subject_of
 from beyondkernels.core import Outcome, Reference, require, shown
 from beyondkernels.engine import TrainedNetwork
 from beyondkernels.lab import At, Experiment, Picture, Rows, Runs, Searched, Shown, Statement, Table, select
 from beyondkernels.lab.declaration.runs import FIRST_SEARCH_SEED, Finished, Label, Record
-from beyondkernels.measure import Ansatz, KernelCourse, LayerChange, PointErrors, SquaredError
+from beyondkernels.measure import Ansatz, KernelCourse, LayerChange, Modes, OutputSpread, PointErrors, SquaredError
 from beyondkernels.store import RunSpec
 
 RECORDS = 20
@@ -62,7 +76,7 @@ class Audit(Experiment):
         self.settings_class = lambda: given
         self.workers = 1  # how many share the memory
         self.subject: Subject = subject_of(model, train, test=test, **options)
-        self.rehearsal = rehearsal(self.subject)
+        self.rehearsals = rehearsals(self.subject)
         self.in_words = "algorithm" not in options and isinstance(options.get("optimiser", "adam"), str)
         self._given = (name, test, given, options)
         called = name or getattr(self.subject.network, "name", None) or type(self.subject.network).__name__
@@ -94,8 +108,9 @@ class Audit(Experiment):
             for name in names
         ]
         if self.probed(settings) and not settings.tune:
-            over = {"part": ["probe"], "learner": [MODEL], "factor": list(FACTORS)}
-            found.append(_Timed(self._tried, over, self._read, seeds=1))
+            over = {"part": ["probe"], "learner": [MODEL], "repeat": list(range(len(self.rehearsals)))}
+            tries = [{"factor": list(FACTORS)}, {"factor": [1.0], "change": changes(subject)}]
+            found += [_Timed(self._tried, over | each, self._read, seeds=1) for each in tries if all(each.values())]
         if "where" in settings.parts and (blocks := list(where.looked_at(subject, settings))):
             over = {"part": ["frozen"], "block": blocks}
             found.append(
@@ -117,7 +132,7 @@ class Audit(Experiment):
             settings: how.
         """
         wanted = settings.tune or ("ladder" in settings.parts and settings.probes)
-        return wanted and self.rehearsal is not None
+        return wanted and bool(self.rehearsals)
 
     def _grid(
         self, settings: AuditSettings, spec: Callable[[AuditSettings, At], RunSpec], over: dict[str, Any], tuned=True
@@ -129,21 +144,16 @@ class Audit(Experiment):
         if not (settings.tune and tuned):
             return _Timed(spec, over, self._read)
         why = why_not(self.subject) or "there are too few training points to put some aside"
-        require(self.rehearsal is not None, f"tune must be False here: {why}")
+        require(bool(self.rehearsals), f"tune must be False here: {why}")
         return _TimedSearch(
             lambda s, at: self._tried(s, at) if at.searching else spec(s, at),
             over,
             self._read,
             axes=lambda _: {"factor": axis(settings)},
-            criteria={"held out": lambda _, outcome: missed(self._rehearsal, outcome, FIRST_SEARCH_SEED)},
+            criteria={"held out": lambda _, outcome: missed(self.rehearsals[0], outcome, FIRST_SEARCH_SEED)},
             search_seeds=1,
             show_search=True,
         )
-
-    @property
-    def _rehearsal(self) -> Subject:
-        assert self.rehearsal is not None, "asked for only where something is tried"
-        return self.rehearsal
 
     def _scaled(self, at: At) -> Subject:
         return scaled(self.subject, at.get("factor", 1.0))
@@ -159,9 +169,10 @@ class Audit(Experiment):
         return self._spec(rung.make(), at.with_(seed=0) if same else at)
 
     def _tried(self, s: AuditSettings, at: At) -> RunSpec:
-        """A rung of its own search, or the model, with a factor, on training points alone."""
-        subject = scaled(self._rehearsal, at.factor)
-        at = at.with_(seed=FIRST_SEARCH_SEED)  # so that a search finds what was tried without one
+        """A rung of its own search, or the model, with a factor or another change, on training points alone."""
+        repeat = at.get("repeat", 0)
+        subject = changed(scaled(self.rehearsals[repeat], at.factor), at.get("change"))
+        at = at.with_(seed=FIRST_SEARCH_SEED + repeat)  # so that a search finds what was tried without one
         name = at.get("rung", MODEL)
         if name == MODEL or name not in TUNED:  # what follows the model asks for the model's search
             learner = TrainedNetwork(subject.network, subject.rule, _records(subject))
@@ -196,7 +207,16 @@ class Audit(Experiment):
             settings: how it is audited.
             rows: what the runs say.
         """
-        return health(self.subject, settings, rows, self.rehearsal, self.in_words)
+        odd, repeated = self._oddities
+        return health(self.subject, settings, rows, self.rehearsals, self.in_words, self._start, odd, repeated)
+
+    @functools.cached_property
+    def _oddities(self) -> tuple[dict[str, str], float]:
+        return oddities(self.subject), repeated_share(self.subject)
+
+    @functools.cached_property
+    def _start(self) -> Start | None:
+        return start_of(self.subject)
 
     def tuned(self, rows: Rows) -> list[dict[str, Any]]:
         """What the searches chose; nothing if nothing was searched.
@@ -270,7 +290,9 @@ class Audit(Experiment):
         kept = {"snapshot_at": moments, "snapshot_names": ("all",)} if measurements else {}
         learner = TrainedNetwork(subject.network, subject.rule, _records(subject), **kept)
         spec = self._spec(learner, at)
-        return dataclasses.replace(spec, measurements=(*spec.measurements, *measurements))
+        batch = subject.own_rule.batch if subject.own_rule is not None else None
+        ends = (OutputSpread(), Modes(batch)) if "ladder" in s.parts else ()
+        return dataclasses.replace(spec, measurements=(*spec.measurements, *ends, *measurements))
 
     def _spec(self, learner: Any, at: At, subject: Subject | None = None) -> RunSpec:
         subject = subject or self.subject
@@ -284,7 +306,8 @@ class Audit(Experiment):
         learner = at.get("learner", at.get("rung"))
         if tried and learner not in TUNED:
             return []  # the search of the model, which has rows of its own
-        subject, seed = (self._rehearsal, FIRST_SEARCH_SEED) if tried else (self.subject, at.seed)
+        repeat = at.get("repeat", 0)
+        subject, seed = (self.rehearsals[repeat], FIRST_SEARCH_SEED + repeat) if tried else (self.subject, at.seed)
         kind = (
             {"part": "probe", "rung": None, "learner": learner}
             if tried

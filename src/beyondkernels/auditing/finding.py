@@ -8,7 +8,8 @@ from typing import Any
 
 from beyondkernels.auditing.block_learners import KEPT
 from beyondkernels.auditing.claims import FIXED, best_fixed_name, counted, points
-from beyondkernels.auditing.health import GAP, Finding, advice, stops
+from beyondkernels.auditing.data_checks import LEAK, REPEATS, SHIFT, TAILS
+from beyondkernels.auditing.health import COARSE, GAP, Finding, advice, of_memory, stops
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import Lead, lead, leads, shown_points, signed
 from beyondkernels.auditing.scores import Scores, scores_of
@@ -16,6 +17,9 @@ from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.lab import Rows, select
 from beyondkernels.lab.declaration.rows import OUTCOME
+
+ODD = (REPEATS, LEAK, TAILS, SHIFT)
+"""The checks of the data, which the sentence repeats."""
 
 Sentence = Callable[[Subject, AuditSettings, Rows], str]
 
@@ -30,6 +34,7 @@ def finding(subject: Subject, settings: AuditSettings, rows: Rows, checks: Seque
         checks: whether the model is trained well enough.
     """
     first = [diverged(subject, settings, rows), trained(subject, settings, rows, checks)]
+    first += [each.evidence for each in checks if each.check in ODD]
     first.append(how_much(subject, settings, rows, checks))
     first += [each.evidence for each in checks if each.check == GAP and each.verdict != "fine"]
     said = [*first, *(answer(subject, settings, rows) for answer in (uncounted, when, where, corrected))]
@@ -42,7 +47,9 @@ def trained(subject: Subject, settings: AuditSettings, rows: Rows, checks: Seque
         return ""
     if not stops(checks):
         how = "As far as it was checked, the" if any(each.verdict == "unknown" for each in checks) else "The"
-        return f"{how} model is trained well enough to compare."
+        unseen = max(each.unseen for each in checks)
+        coarse = f", but a fault that costs less than {signed(unseen)} points would not show" if unseen > COARSE else ""
+        return f"{how} model is trained well enough to compare{coarse}."
     fixed = scores_of(rows, part="ladder", rung=best_fixed_name(rows) or "")
     ahead = lead(subject, scores_of(rows, part="ladder", rung=MODEL), fixed)
     if ahead is not None and ahead.mean >= settings.tolerance and ahead.above_zero:
@@ -88,8 +95,14 @@ def how_much(subject: Subject, settings: AuditSettings, rows: Rows, checks: Sequ
     behind = f"the model ({_score(at)}) is {ahead.size} points {'ahead of' if ahead.mean >= 0 else 'behind'} {known}"
     kernel = scores_of(rows, part="ladder", rung=TRAINED_KERNEL).among(both)
     carried = lead(subject, kernel, fixed)
+    if of_memory(checks):
+        return f"As it is tested, {behind}. Nothing can be said about features. {ahead.sentence}"
     if stops(checks) and not (ahead.mean >= settings.tolerance and ahead.above_zero):
         return f"As it is trained, {behind}. {ahead.sentence}"
+    if not _anything_learnt(subject, rows, best):
+        floor = "the largest class" if subject.classes else "the mean of the labels"
+        known = f"neither the model nor fixed features are clearly better than {floor}"
+        return f"Nothing shows that these labels can be learnt: {known}, and {behind}."
     if ahead.mean < settings.tolerance and not ahead.above_zero:
         unused = _unused(carried, settings) if carried is not None else ""
         return f"No gain from learning features shows: {behind}. {ahead.sentence}{unused}"
@@ -102,6 +115,18 @@ def how_much(subject: Subject, settings: AuditSettings, rows: Rows, checks: Sequ
     if carried is None:
         return f"There are {between.removeprefix('the ')}. {ahead.sentence}"
     return f"Of {between}, {_features(carried, ahead, kernel.mean)}. {ahead.sentence}"
+
+
+def _anything_learnt(subject: Subject, rows: Rows, best: str) -> bool:
+    """Whether the model, its trained kernel or the best fixed features are clearly better than the constant."""
+    constant = scores_of(rows, part="ladder", rung="constant")
+    if not constant:
+        return True
+    for name in (MODEL, TRAINED_KERNEL, best):
+        over = lead(subject, scores_of(rows, part="ladder", rung=name), constant)
+        if over is not None and (over.low is None or over.above_zero) and over.mean > 0:
+            return True
+    return False
 
 
 def _features(carried: Lead, ahead: Lead, reached: float) -> str:

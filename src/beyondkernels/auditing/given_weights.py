@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,16 @@ from beyondkernels.auditing.checkpoints import loaded
 from beyondkernels.auditing.claims import best_fixed, best_fixed_name, error_of
 from beyondkernels.auditing.experiment import Audit
 from beyondkernels.auditing.health import Finding
-from beyondkernels.auditing.ladder import KINDS, MODEL, Rung, ladder, solved_exactly
+from beyondkernels.auditing.ladder import (
+    BANDWIDTHS,
+    KINDS,
+    MACHINE,
+    MODEL,
+    SQUARED_BANDWIDTHS,
+    Rung,
+    ladder,
+    solved_exactly,
+)
 from beyondkernels.auditing.leads import lead, signed
 from beyondkernels.auditing.readouts import AsGiven, Readout
 from beyondkernels.auditing.result import AuditResult
@@ -30,12 +40,12 @@ from beyondkernels.store import RunSpec
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from beyondkernels.lab import At
+    from beyondkernels.lab import At, Runs
 
 KIND = "given features"
 """How tables call learners on the features of the given weights."""
 
-_START = ("constant", "linear", "Laplace kernel", "conjugate kernel", "tangent kernel")
+_START = ("constant", "linear", "Laplace kernel", "Gaussian kernel", MACHINE, "conjugate kernel", "tangent kernel")
 """The rungs of a common audit that an audit of given weights has as well: those that train nothing."""
 
 _LOSSES = ("leave_one_out_loss", "held_out_loss")
@@ -96,8 +106,7 @@ class GivenAudit(Audit):
             own or not isinstance(weights, str) or weights != "given",
             f"weights must be a state dict or a file for {shown(model)}, which has no weights of its own, got 'given'",
         )
-        tried = [key for key in ("tune", "probes") if (settings or {}).get(key)]
-        require(not tried, f"{', '.join(tried)} cannot be True with weights, because nothing is trained")
+        require(not (settings or {}).get("probes"), "probes cannot be True with weights, because nothing is trained")
         kept = {**(settings or {}), "parts": ("ladder",), "probes": False}
         super().__init__(model, train, test, name=name, settings=kept, **options)
         shown_weights = weights if isinstance(weights, str) else "the weights"
@@ -125,7 +134,11 @@ class GivenAudit(Audit):
         memory = round(settings.memory * 1e9 / self.workers)
 
         def readout(network: Network, kind: Any, block: str = "", settled: bool = False) -> Any:
-            return lambda: Readout(network, subject.rule, kind, block, settled, solver, memory)
+            return lambda: Readout(network, subject.rule, kind, block, settled, settings.tune, solver, memory)
+
+        if settings.tune and subject.has_features and "conjugate kernel" in known:
+            at = next(i for i, rung in enumerate(found) if rung.name == "conjugate kernel")
+            found[at] = replace(found[at], make=readout(subject.network, "conjugate", settled=True))
 
         for block in subject.block_names[:-1]:
             said = f"A linear readout of what block {block} gives at a fresh start."
@@ -168,7 +181,7 @@ class GivenAudit(Audit):
             lambda rows: error_of(best_given(rows) or "").compute(rows), quantity="error", name="best_given()"
         )
         text = "A linear readout of the given features is clearly better than every learner with fixed features"
-        return [claim("given", text, best_fixed() - given, Above(0.0), beside_seeds=noise)]
+        return [claim("given", text, best_fixed() - given, Above(0.0), beside_seeds=noise, kind="question")]
 
     def finding(self, settings: AuditSettings, rows: Rows) -> str:
         """What the given features are worth, by block, and how far the weights are from a fresh start."""
@@ -235,6 +248,35 @@ class GivenAudit(Audit):
         """Nothing: what is not trained is not trained badly."""
         return []
 
+    def _grid(self, settings: AuditSettings, spec: Any, over: dict[str, Any], tuned: bool = True) -> Runs:
+        """Runs over coordinates: nothing is trained, so there is no rate to search."""
+        return super()._grid(replace(settings, tune=False), spec, over, tuned)
+
+    def tuned(self, rows: Rows) -> list[dict[str, Any]]:
+        """What was chosen for each readout and kernel on the training points.
+
+        Arguments:
+            rows: what the runs say.
+        """
+        found = []
+        for run in select(rows, {"part": "ladder"}).to_dict("records"):
+            if not any(run.get(each) == run.get(each) and run.get(each) is not None for each in ("ridge", "penalty")):
+                continue
+            loss = next((each for each in ("hinge", "logistic") if run.get(each) == 1), "squared")
+            strength = run["ridge"] if loss == "squared" else run["penalty"]
+            place = int(run["kernel"]) if run.get("kernel") == run.get("kernel") else 0
+            held_out = run.get(f"{loss}_accuracy")
+            known = {"rung": run["rung"], "seed": int(run["seed"]), "loss": loss, "strength": strength}
+            found.append({**known, "kernel": self._kernel_of(run["rung"], place), "held_out": held_out})
+        return found
+
+    def _kernel_of(self, rung: str, place: int) -> str:
+        """Which of a rung's kernels it is, in words."""
+        factors = {"Laplace kernel": BANDWIDTHS, "Gaussian kernel": SQUARED_BANDWIDTHS, MACHINE: SQUARED_BANDWIDTHS}
+        if rung in factors:
+            return f"bandwidth {factors[rung][place]:g}"
+        return "standardised features" if place else "as it is"
+
     def _looked_into(self, subject: Subject, s: AuditSettings, at: At) -> RunSpec:
         return self._spec(AsGiven(self.given, subject.network, subject.rule), at)
 
@@ -253,6 +295,19 @@ class GivenAudit(Audit):
 
 class GivenResult(AuditResult):
     """The result of an audit of given weights."""
+
+    @functools.cached_property
+    def tuned(self) -> DataFrame:
+        """A row for each readout and kernel and each seed: what was chosen for it on the training points.
+
+        ``loss`` and its ``strength`` (a ridge, or a penalty), ``kernel`` (the bandwidth relative to the typical
+        distance of two points, or its square, or whether the features are standardised), and ``held_out``, the accuracy
+        in the cross-validation that chose among losses.
+        """
+        import pandas as pd
+
+        columns = ["rung", "seed", "loss", "strength", "kernel", "held_out"]
+        return pd.DataFrame(self.experiment.tuned(self.result.reading.rows), columns=columns)
 
     @property
     def distance(self) -> DataFrame:
@@ -284,7 +339,7 @@ def best_given(rows: Rows) -> str | None:
         rows: the rows.
     """
     found = select(rows, {"part": "ladder", "kind": KIND})
-    accuracies = found.filter(items=["squared_accuracy", "hinge_accuracy"]).max(axis=1)
+    accuracies = found.filter(items=["squared_accuracy", "hinge_accuracy", "logistic_accuracy"]).max(axis=1)
     if not accuracies.dropna().empty:
         return str(accuracies.groupby(found["rung"]).mean().idxmax())
     name = next((each for each in _LOSSES if each in found and not found[each].dropna().empty), None)

@@ -6,16 +6,20 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Literal
 
 import numpy as np
+from scipy.stats import t as student
 
 from beyondkernels.auditing.claims import best_fixed_name
+from beyondkernels.auditing.data_checks import REPEATED, REPEATS
 from beyondkernels.auditing.ladder import LINEARISED, MODEL
 from beyondkernels.auditing.leads import Lead, lead, signed
-from beyondkernels.auditing.probes import FACTORS
+from beyondkernels.auditing.probes import CHANGES, FACTORS, Change
 from beyondkernels.auditing.scores import error_over_points, score_at_points, scores_of
 from beyondkernels.auditing.settings import AuditSettings
+from beyondkernels.auditing.starts import Start
 from beyondkernels.auditing.subject import Subject
 from beyondkernels.core import Outcome
 from beyondkernels.lab import Rows, select
@@ -33,9 +37,25 @@ GAP = "optimisation gap"
 NORMAL = 1.96
 """Standard errors of a 95 % interval."""
 
+COARSE = 5.0
+"""The sentence says what the checks would not have shown from so many points on."""
+
 _LESS_LOSS = 0.1
 """More training is better only if it lowers the loss on held-out points by this share, too. Of labels that are numbers
 this share of their variance does as well: a loss of many variances falls slowly."""
+
+_GENERALISES = 10.0
+"""From so many points between training and test score on, the page says that the model does not generalise."""
+
+_STANDS = 0.98
+"""A loss that is still at this share of what it was after half of the steps stands: more steps are no advice."""
+
+_MODES = 10.0
+"""From so many points between training mode and evaluation mode on, the page says so."""
+
+_FLAT, _LOUD, _SILENT = 0.99, 10.0, 1e-3
+"""A start is odd if outputs do not change with the input at this share of points, or if its loss is so many times that
+of outputs zero. Outputs that differ by less than the last number, in units of the labels, are all equal."""
 
 _SPREADS, _OFFSET, _SIZE = 10.0, 10.0, 10.0
 """From here on columns are called unscaled: the largest spread over the smallest, a mean in units of its spread, and
@@ -52,16 +72,25 @@ class Finding:
         verdict: what came of it.
         evidence: the numbers, in a sentence.
         change: what to change, with the call.
+        unseen: how many points a fault may cost without showing in this check.
     """
 
     check: str
     verdict: Verdict
     evidence: str
     change: str = ""
+    unseen: float = 0.0
 
 
 def health(
-    subject: Subject, settings: AuditSettings, rows: Rows, rehearsal: Subject | None = None, in_words: bool = True
+    subject: Subject,
+    settings: AuditSettings,
+    rows: Rows,
+    rehearsals: Sequence[Subject] = (),
+    in_words: bool = True,
+    start: Start | None = None,
+    odd: Mapping[str, str] = MappingProxyType({}),
+    repeated: float = 0.0,
 ) -> list[Finding]:
     """All checks, the model's scores first; none without a ladder, or while the model has no run that ended.
 
@@ -69,22 +98,44 @@ def health(
         subject: what is audited.
         settings: how.
         rows: what its runs say.
-        rehearsal: the subject of the tries on held-out training points.
+        rehearsals: the subjects of the tries on held-out training points.
         in_words: whether the training rule was given in words, so that the call can name its arguments.
+        start: what a fresh start of the model looks like.
+        odd: what is odd about the data.
+        repeated: the share of test points that are training points.
     """
     if "ladder" not in settings.parts or not scores_of(rows, part="ladder", rung=MODEL):
         return []
-    tries = _tries(rows, rehearsal)
+    tries = _tries(rows, rehearsals)
     words = _Words(subject, tries.factor if tries else 1.0, in_words)
-    found = [_fit(subject, settings, rows, words)]
-    found += [_rate(settings, rows, tries, words), _end(subject, settings, tries, words)]
-    found += [*inputs(subject), *_gap(subject, settings, rows)]
-    return found
+    found = [_rate(settings, rows, tries, words), _end(subject, settings, tries, words)]
+    found += [*_changes(settings, rows, tries, words), *_start(settings, rows, start)]
+    found += _modes(subject, settings, rows)
+    fit = _fit(subject, settings, rows, words, tries, found)
+    found += [*inputs(subject), *_gap(subject, settings, rows), *_oddities(subject, rows, odd, repeated)]
+    return [fit, *found]
+
+
+def _oddities(subject: Subject, rows: Rows, odd: Mapping[str, str], repeated: float) -> list[Finding]:
+    """What is odd about the data: a note, but for repeated points that may be all of a lead."""
+    fixed = scores_of(rows, part="ladder", rung=best_fixed_name(rows) or "")
+    ahead = lead(subject, scores_of(rows, part="ladder", rung=MODEL), fixed)
+    memory = repeated >= REPEATED and ahead is not None and abs(ahead.mean) <= 100 * repeated
+    changes = {REPEATS: "leave these points out of the test"}
+    return [
+        Finding(name, "stop" if name == REPEATS and memory else "note", said, changes.get(name, ""))
+        for name, said in odd.items()
+    ]
 
 
 def stops(found: Sequence[Finding]) -> list[Finding]:
-    """The findings without whose change nothing can be said about features."""
-    return [each for each in found if each.verdict == "stop"]
+    """The faults of training without whose change nothing can be said about features."""
+    return [each for each in found if each.verdict == "stop" and each.check != REPEATS]
+
+
+def of_memory(found: Sequence[Finding]) -> bool:
+    """Whether so many test points are training points that no lead can be put down to features."""
+    return any(each.verdict == "stop" and each.check == REPEATS for each in found)
 
 
 @dataclass(frozen=True)
@@ -120,85 +171,170 @@ def _times(factor: float) -> str:
     return known.get(factor, f"{factor:g} times")
 
 
+Try = tuple[float, Change | None]
+"""The factor of the learning rate, and what else is changed."""
+
+
 @dataclass(frozen=True)
 class _Tries:
-    """The model's runs on training points alone, by the factor of the learning rate.
+    """The model's runs on training points alone, by what was changed; of each one for every split of the points.
 
     Arguments:
-        subject: the rehearsal.
-        runs: those that ended.
-        diverged: factors with which training diverged.
+        subjects: the rehearsals, one for each split.
+        runs: those that ended with every split.
+        diverged: those with which training diverged.
         factor: the one with which the model was trained.
     """
 
-    subject: Subject
-    runs: Mapping[float, Outcome]
-    diverged: tuple[float, ...]
+    subjects: Sequence[Subject]
+    runs: Mapping[Try, Sequence[Outcome]]
+    diverged: Sequence[Try]
     factor: float
 
-    def score(self, factor: float) -> float:
-        return self.subject.score(self.runs[factor].scalars, FIRST_SEARCH_SEED)["score"]
+    @property
+    def own(self) -> Try:
+        """The model's own rule."""
+        return self.factor, None
 
-    def error(self, factor: float) -> float:
-        """The standard error of the lead of a factor over the model's own, due to the points held out."""
-        at = [self._at_points(each) for each in (factor, self.factor)]
-        return error_over_points(at[0], at[1], self.subject.classes)
+    @property
+    def points(self) -> float:
+        """How many different points are held out in all splits together, as a rule."""
+        first, splits = self.subjects[0], len(self.runs[self.own])
+        every = first.test + first.samples
+        return every * (1 - (first.samples / every) ** splits)
 
-    def _at_points(self, factor: float) -> np.ndarray:
-        return score_at_points(self.runs[factor].arrays["test_errors"], self._distances)
+    @property
+    def where(self) -> str:
+        """On which points, in words."""
+        times = len(self.runs[self.own])
+        each = f"{self.subjects[0].test} held-out training points"
+        return f"{times} times {each}" if times > 1 else each
+
+    def score(self, of: Try) -> float:
+        """The mean over splits."""
+        return float(np.mean(self._scores(of)))
+
+    def lead(self, of: Try, spread: float) -> tuple[float, float]:
+        """How far a try is ahead of the model's own rule, and half of the 95 % interval of that.
+
+        Splits of the same points overlap. So the variance of a mean over k splits is not 1/k of that of one, but
+        1/k + m/n for m points held out and n that are left (Nadeau & Bengio 2003).
+
+        Arguments:
+            of: the try.
+            spread: the standard deviation over seeds of a difference of two runs, for a single split.
+        """
+        ahead = np.subtract(self._scores(of), self._scores(self.own))
+        error = error_over_points(self._at_points(of), self._at_points(self.own), self.subjects[0].classes)
+        k = len(ahead)
+        if k == 1:
+            return float(ahead[0]), NORMAL * math.hypot(error, spread)
+        share = self.subjects[0].test / self.subjects[0].samples
+        over_splits = float(student.ppf(0.975, k - 1)) * float(ahead.std(ddof=1)) * math.sqrt(1 / k + share)
+        return float(ahead.mean()), max(NORMAL * error, over_splits)
+
+    def _scores(self, of: Try) -> list[float]:
+        return [
+            subject.score(run.scalars, FIRST_SEARCH_SEED + i)["score"]
+            for i, (subject, run) in enumerate(zip(self.subjects, self.runs[of], strict=False))
+        ]
+
+    def _at_points(self, of: Try) -> np.ndarray:
+        runs = zip(self.runs[of], self._distances, strict=False)
+        return np.concatenate([score_at_points(run.arrays["test_errors"], distances) for run, distances in runs])
 
     @functools.cached_property
-    def _distances(self) -> np.ndarray | None:
-        if self.subject.classes:
-            return None
-        y = self.subject.problem.take("test", self.subject.test, FIRST_SEARCH_SEED).y
-        y = y.double().reshape(len(y), -1)
-        return (y - y.mean(0)).square().sum(1).numpy(force=True)
+    def _distances(self) -> list[np.ndarray | None]:
+        if self.subjects[0].classes:
+            return [None] * len(self.subjects)
+        return [subject.label_distances(FIRST_SEARCH_SEED + i) for i, subject in enumerate(self.subjects)]
 
     def course(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Steps, loss and score on the points held out, while the model trains with its own rate."""
-        run = self.runs[self.factor]
-        steps, loss = run.over("test_loss")
-        if self.subject.classes:
-            return steps, loss, 100 * run.series["test_accuracy"]
-        spread = self.subject.spread("test", FIRST_SEARCH_SEED)
-        return steps, loss, 100 * (1 - loss / spread) if self.subject.has_squared_loss else -100 * loss / loss[-1]
+        """Steps, loss and score on the points held out, while the model trains with its own rule; means over splits."""
+        losses, scores, steps = [], [], np.zeros(0)
+        for i, run in enumerate(self.runs[self.own]):
+            subject = self.subjects[i]
+            steps, loss = run.over("test_loss")
+            if subject.classes:
+                score = 100 * run.series["test_accuracy"]
+            elif subject.has_squared_loss:
+                score = 100 * (1 - loss / subject.spread("test", FIRST_SEARCH_SEED + i))
+            else:
+                score = -100 * loss / loss[-1]
+            losses.append(loss)
+            scores.append(score)
+        return steps, np.mean(losses, 0), np.mean(scores, 0)
 
 
-def _tries(rows: Rows, rehearsal: Subject | None) -> _Tries | None:
-    """What was tried with the model; None if the model's own rate was not, or diverged."""
+def _tries(rows: Rows, rehearsals: Sequence[Subject]) -> _Tries | None:
+    """What was tried with the model; None if the model's own rule was not, or diverged."""
     mine = select(rows, {"part": "probe", "learner": MODEL})
-    if rehearsal is None or mine.empty:
+    if not rehearsals or mine.empty:
         return None
-    runs = dict(zip(mine["factor"].astype(float), mine[OUTCOME], strict=True))
-    ended = {factor: run for factor, run in runs.items() if run.status == "finished"}
+    runs: dict[Try, list[Outcome]] = {}
+    for row in mine.to_dict("records"):
+        change: Change | None = next((each for each in CHANGES if each == row.get("change")), None)
+        runs.setdefault((float(row["factor"]), change), []).append(row[OUTCOME])  # splits come in their order
+    ended = {key: each for key, each in runs.items() if all(run.status == "finished" for run in each)}
     model = select(rows, {"part": "ladder", "rung": MODEL})
     chosen = model["factor"].dropna().tolist() if "factor" in model else []
     factor = float(chosen[0]) if chosen else 1.0
-    lost = tuple(factor for factor in runs if factor not in ended)
-    return _Tries(rehearsal, ended, lost, factor) if factor in ended else None
+    lost = [key for key in runs if key not in ended]
+    return _Tries(rehearsals, ended, lost, factor) if (factor, None) in ended else None
 
 
-def _fit(subject: Subject, settings: AuditSettings, rows: Rows, words: _Words) -> Finding:
+def _fit(
+    subject: Subject,
+    settings: AuditSettings,
+    rows: Rows,
+    words: _Words,
+    tries: _Tries | None,
+    others: Sequence[Finding],
+) -> Finding:
     """The training score, which must not be below what fixed features reach on new points.
 
     A trained model knows its training points at least as well as new ones. If fixed features predict new points better
-    than the model fits those it was trained on, it is not trained to the end, or too small.
+    than the model fits those it was trained on, it is not trained to the end, or too small. More steps are advised
+    only if no other check has found the cause, and if the loss was still falling. A model that fits its training points
+    and not the test points may be trained as well as it can be: that is said, and is no fault.
     """
     check = "training and test score"
     runs = select(rows, {"part": "ladder", "rung": MODEL})
-    train, test = float(runs["train_score"].mean()), scores_of(rows, part="ladder", rung=MODEL).mean
+    model = scores_of(rows, part="ladder", rung=MODEL)
+    train, test = float(runs["train_score"].mean()), model.mean
     evidence = f"The model has {signed(train)} % on training points and {signed(test)} % on test points"
     best = best_fixed_name(rows)
     fixed = scores_of(rows, part="ladder", rung=best or "")
-    if best is None or not subject.has_squared_loss:  # another loss does not minimise what the score counts
-        return Finding(check, "fine", f"{evidence}.")
     error = _points_error(subject, fixed.errors) * math.sqrt(1 + subject.test / subject.samples)
-    if train >= fixed.mean - settings.tolerance - NORMAL * error:
-        return Finding(check, "fine", f"{evidence}.")
+    # another loss than the squared one does not minimise what the score of numbers counts
+    if best is None or not subject.has_squared_loss or train >= fixed.mean - settings.tolerance - NORMAL * error:
+        end = others[1]
+        if train - test < max(_GENERALISES, NORMAL * _points_error(subject, model.errors)):
+            return Finding(check, "fine", f"{evidence}.")
+        evidence += ": it fits the training points and does not generalise as well."
+        if end.verdict == "fine":
+            evidence += " On held-out points it did not clearly get worse in training: nothing speaks for fewer steps."
+        return Finding(check, "note", evidence)
     how = f"it fits its own training points worse than {best} predicts new ones ({signed(fixed.mean)} %)"
+    if _silent(subject, runs):
+        how += ", and gives the same output at all test points"
+    if any(each.verdict == "stop" for each in others):
+        return Finding(check, "stop", f"{evidence}: {how}.")
     change = f"train longer, {words.longer(5.0)}, or take a larger model"
+    if tries is not None:
+        steps, loss, _ = tries.course()
+        if loss[-1] > _STANDS * loss[int(np.searchsorted(steps, steps[-1] / 2))]:
+            how += ". Its loss on held-out training points stood still in the second half of the training"
+            change = "take a larger model, another start, or another rate (bk.audit(…, tune=True) searches it)"
     return Finding(check, "stop", f"{evidence}: {how}.", change)
+
+
+def _silent(subject: Subject, runs: Rows) -> bool:
+    """Whether the model's outputs are the same at all test points, with every seed."""
+    if "output_spread" not in runs or runs["output_spread"].dropna().empty:
+        return False
+    unit = 1.0 if subject.classes else math.sqrt(subject.spread("test", 0))
+    return float(runs["output_spread"].max()) <= _SILENT * unit
 
 
 def _points_error(subject: Subject, errors: Mapping[int, np.ndarray]) -> float:
@@ -206,10 +342,7 @@ def _points_error(subject: Subject, errors: Mapping[int, np.ndarray]) -> float:
     if not errors:
         return 0.0
     seed = next(iter(errors))
-    distances = None
-    if not subject.classes:
-        y = subject.problem.take("test", subject.test, seed).y.double().reshape(subject.test, -1)
-        distances = (y - y.mean(0)).square().sum(1).numpy(force=True)
+    distances = None if subject.classes else subject.label_distances(seed)
     return error_over_points(score_at_points(errors[seed], distances), None, subject.classes)
 
 
@@ -218,27 +351,113 @@ def _rate(settings: AuditSettings, rows: Rows, tries: _Tries | None, words: _Wor
     check = "learning rate"
     if tries is None:
         return Finding(check, "unknown", "No other learning rate was tried.")
-    others = [factor for factor in tries.runs if factor != tries.factor]
-    by_factor = ", ".join(f"{_rate_name(f / tries.factor)} {signed(tries.score(f))} %" for f in sorted(tries.runs))
-    lost = "".join(f"; {_rate_name(factor / tries.factor)} diverges" for factor in tries.diverged)
-    evidence = f"On {tries.subject.test} held-out training points: {by_factor}{lost}"
+    factors = sorted(factor for factor, change in tries.runs if change is None)
+    by_factor = ", ".join(f"{_rate_name(f / tries.factor)} {signed(tries.score((f, None)))} %" for f in factors)
+    lost = "".join(f"; {_rate_name(f / tries.factor)} diverges" for f, change in tries.diverged if change is None)
+    evidence = f"On {tries.where}: {by_factor}{lost}"
+    others = [factor for factor in factors if factor != tries.factor]
+    best, unseen = _better(settings, rows, tries, [(factor, None) for factor in others])
+    if best is None:
+        edge = settings.tune and tries.factor in (factors[0], factors[-1])
+        found = ". The best rate lies at the edge of the search" if edge else ""
+        less = f" A lead of less than {signed(unseen)} points would not show." if unseen > settings.tolerance else ""
+        return Finding(check, "note" if edge else "fine", f"{evidence}{found}.{less}", unseen=unseen)
+    size = "small" if best[0] > tries.factor else "large"
+    change = f"{words.rate(best[0] / tries.factor)}, or bk.audit(…, tune=True) to search"
+    return Finding(check, "stop", f"{evidence}, so the learning rate is too {size}.", change)
+
+
+def _better(settings: AuditSettings, rows: Rows, tries: _Tries, others: Sequence[Try]) -> tuple[Try | None, float]:
+    """The best of the tries that are clearly better than the model's own rule, and what would not have shown."""
     seeds = list(scores_of(rows, part="ladder", rung=MODEL).values())
     # each try has one seed, and the difference of two runs has twice the variance of one
     spread = math.sqrt(2) * float(np.std(seeds, ddof=1)) if len(seeds) > 1 else 0.0
+    leads = {each: tries.lead(each, spread) for each in others}
+    # a better classifier may be surer of itself, and so have a larger loss: scores alone count
+    clear = [each for each, (ahead, half) in leads.items() if ahead >= settings.tolerance and ahead > half]
+    room = 100 - tries.score(tries.own)  # nothing gains more
+    unseen = max((min(max(half, settings.tolerance), room) for _, half in leads.values()), default=0.0)
+    return max(clear, key=tries.score, default=None), unseen
 
-    def better(factor: float) -> bool:
-        ahead = tries.score(factor) - tries.score(tries.factor)
-        clear = ahead > NORMAL * math.hypot(tries.error(factor), spread)
-        return ahead >= settings.tolerance and clear  # a better classifier may be surer, and so have a larger loss
 
-    best = max(filter(better, others), key=tries.score, default=None)
-    if best is None:
-        edge = settings.tune and tries.factor in (min(tries.runs), max(tries.runs))
-        found = ". The best rate lies at the edge of the search" if edge else ""
-        return Finding(check, "note" if edge else "fine", f"{evidence}{found}.")
-    size = "small" if best > tries.factor else "large"
-    change = f"{words.rate(best / tries.factor)}, or bk.audit(…, tune=True) to search"
-    return Finding(check, "stop", f"{evidence}, so the learning rate is too {size}.", change)
+def _changes(settings: AuditSettings, rows: Rows, tries: _Tries | None, words: _Words) -> list[Finding]:
+    """Whether the model is clearly better without its weight decay, or with Adam, on points that were held out."""
+    found = []
+    for change, (check, call, why) in _CHANGES.items():
+        key: Try = (1.0, change)
+        if tries is None or key not in tries.runs:
+            continue
+        named = f"{change} {signed(tries.score(key))} %"
+        evidence = f"On {tries.where}: the model's rule {signed(tries.score(tries.own))} %, {named}"
+        best, unseen = _better(settings, rows, tries, [key])
+        if best is None:
+            found.append(Finding(check, "fine", f"{evidence}.", unseen=unseen))
+        else:
+            advice = f"bk.audit(…, {call})" if words.in_words else "an algorithm with that"
+            found.append(Finding(check, "stop", f"{evidence}, so {why}.", advice))
+    return found
+
+
+_CHANGES: dict[Change, tuple[str, str, str]] = {
+    "no weight decay": ("weight decay", "weight_decay=0", "the weight decay is too large"),
+    "Adam": ("optimiser", "optimiser='adam', learning_rate=0.001", "another optimiser is better"),
+}
+"""Of each change the name of the check, the call, and what it says if the change is clearly better."""
+
+
+def _start(settings: AuditSettings, rows: Rows, start: Start | None) -> list[Finding]:
+    """Whether the outputs of a fresh model depend on its input, and whether they have a sensible size.
+
+    A model may recover from its start. So an odd one is a reason to change it only if the model is behind fixed
+    features.
+    """
+    if start is None:
+        return []
+    said, changes = [], []
+    if start.flat is not None and start.flat >= _FLAT:
+        said.append(
+            f"At a fresh start, and after {start.steps} steps, no output changes with the input at "
+            f"{100 * start.flat:.0f} % of the training points: units are dead or saturated, weights are zero, or the "
+            "model does not use its input"
+        )
+        changes.append("a forward that uses the input, and weights and biases as PyTorch's layers draw them")
+    if start.loss > _LOUD * start.loss_of_zero:
+        said.append(f"At a fresh start the loss is {start.loss:.3g}, and {start.loss_of_zero:.3g} for outputs zero")
+        changes.append("a start with smaller outputs: a smaller last layer, or smaller inputs")
+    if not said:
+        return [Finding("start", "fine", f"At a fresh start the loss is {start.loss:.3g}.")]
+    return [Finding("start", "stop" if _behind(settings, rows) else "note", f"{'. '.join(said)}.", "; ".join(changes))]
+
+
+def _behind(settings: AuditSettings, rows: Rows) -> bool:
+    """Whether the model is behind fixed features, on average."""
+    fixed = scores_of(rows, part="ladder", rung=best_fixed_name(rows) or "")
+    return bool(fixed) and scores_of(rows, part="ladder", rung=MODEL).mean < fixed.mean - settings.tolerance
+
+
+def _modes(subject: Subject, settings: AuditSettings, rows: Rows) -> list[Finding]:
+    """Whether the model that is tested, in evaluation mode, is much the same as the one that was trained.
+
+    Dropout makes training mode worse, as it is meant to. Running statistics that are far from those of batches make
+    evaluation mode worse, which is a fault if the model is behind fixed features.
+    """
+    runs = select(rows, {"part": "ladder", "rung": MODEL})
+    if "training_mode_error" not in runs or runs["training_mode_error"].dropna().empty:
+        return []
+    unit = 100.0 if subject.classes else 100 / (subject.spread("train", 0) or 1.0)
+    training, evaluation = (
+        100 - unit * float(runs[f"{mode}_mode_error"].mean()) for mode in ("training", "evaluation")
+    )
+    if abs(training - evaluation) < _MODES:
+        return []
+    evidence = (
+        f"On training points the model has {signed(training)} % in training mode and {signed(evaluation)} % in "
+        "evaluation mode."
+    )
+    if training < evaluation:
+        return [Finding("modes", "note", evidence, "less dropout, if the model fits its training points badly")]
+    change = "batch normalisation with a larger momentum, or more steps for its running statistics"
+    return [Finding("modes", "stop" if _behind(settings, rows) else "note", evidence, change)]
 
 
 def _rate_name(factor: float) -> str:
@@ -261,7 +480,7 @@ def _end(subject: Subject, settings: AuditSettings, tries: _Tries | None, words:
     gain, best = float(score[-1] - score[half]), int(np.argmax(score))
     least = settings.tolerance
     if subject.classes:
-        least = max(least, 100 * NORMAL**2 / tries.subject.test)
+        least = max(least, 100 * NORMAL**2 / tries.points)
     how = f"From half of the steps on, the score on held-out training points went from {signed(float(score[half]))} %"
     evidence = f"{how} to {signed(float(score[-1]))} %, and the loss from {loss[half]:.3g} to {loss[-1]:.3g}"
     # Accuracy goes up and down by chance. So the loss must fall as well, and still do so in the last fifth.
@@ -271,10 +490,16 @@ def _end(subject: Subject, settings: AuditSettings, tries: _Tries | None, words:
     if min(gain, room) >= least and falling:
         return Finding(check, "stop", f"{evidence}: it is still falling at the end.", words.longer(2.0))
     before = float(score[best] - score[-1])
-    if before >= 2 * least and loss[best] <= (1 - _LESS_LOSS) * loss[-1]:
-        share = float(f"{max(steps[best], 1) / steps[-1]:.2g}")
+    learnt = float(score[best] - score[0])  # a model that never was better than its start has not been trained too long
+    clear = before >= 2 * least
+    if subject.classes:  # as if both erred independently: the best of many records is high by chance, too
+        right = np.array([score[best], score[-1]]) / 100
+        clear = clear and before > 100 * NORMAL * math.sqrt(float((right * (1 - right)).sum()) / tries.points)
+    if clear and learnt >= least and loss[best] <= (1 - _LESS_LOSS) * loss[-1]:
+        share = float(f"{steps[best] / steps[-1]:.2g}")
         at = f"It was {signed(float(score[best]))} % after {steps[best]:.0f} of {steps[-1]:.0f} steps"
-        return Finding(check, "stop", f"{evidence}. {at}: training goes on too long.", words.longer(share))
+        gives = f"stopping there would give {signed(before)} points more"
+        return Finding(check, "stop", f"{evidence}. {at}: {gives}.", words.longer(share))
     return Finding(check, "fine", f"{evidence}.")
 
 
@@ -364,7 +589,7 @@ def advice(found: Sequence[Finding]) -> str:
         found: the checks.
     """
     worst = stops(found)
-    causes = [each for each in found if each.check in ("inputs", "labels") and each.verdict == "note"]
+    causes = [each for each in found if each.check in ("inputs", "labels", "modes") and each.verdict == "note"]
     evidence = " ".join(each.evidence for each in (*worst, *causes))
     changes = list(dict.fromkeys(each.change for each in (*causes, *worst) if each.change))
     return f"{evidence} What to change: {'; '.join(changes)}."
@@ -376,6 +601,7 @@ def as_markdown(found: Sequence[Finding]) -> str:
     Arguments:
         found: the checks.
     """
-    lines = [f"| {each.check} | {WORDS[each.verdict]} | {each.evidence} | {each.change} |" for each in found]
+    words = {**WORDS, "stop": f"**{WORDS['stop']}**"}
+    lines = [f"| {each.check} | {words[each.verdict]} | {each.evidence} | {each.change} |" for each in found]
     head = ["## Is the model trained well enough?", "", "| Check | Verdict | Evidence | What to change |", "|-|-|-|-|"]
     return "\n".join([*head, *lines]) if found else ""

@@ -121,4 +121,5 @@ def signed(number: float) -> str:
 def shown_points(number: float) -> str:
     """A number of points, with more decimals where one would round it up to the next whole point."""
     text = signed(number)
-    return f"{number:.2f}" if text.endswith(".0") and abs(number) < _LARGE and number < float(text) else text
+    rounded_up = text.endswith(".0") and abs(number) < _LARGE and number < float(text) - 5e-3
+    return f"{number:.2f}" if rounded_up else text

@@ -1,10 +1,14 @@
-"""Rehearsals on the training points alone: other learning rates, tried before the test."""
+"""Rehearsals on the training points alone: other training rules, tried before the test."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from typing import Any, Literal
 
+from beyondkernels.algorithms import Descent
+from beyondkernels.algorithms.optimisers import Adam, Decay, adam, chain
+from beyondkernels.algorithms.recipe import RATES
 from beyondkernels.auditing.ladder import LAST, LINEARISED, MODEL
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.subject import Subject
@@ -24,18 +28,32 @@ TUNED = (MODEL, LAST, LINEARISED)
 FOLLOWING = ("layer by layer", "early features", "trained tangent kernel")
 """The rungs that take the model's learning rate, because they say something about the model as it is trained."""
 
+Change = Literal["no weight decay", "Adam"]
+
+CHANGES: tuple[Change, ...] = ("no weight decay", "Adam")
+"""What else is tried where it changes something: the rule without its weight decay, and Adam with its usual rate."""
+
 _HELD_OUT, _MOST_HELD_OUT = 0.2, 2000
 
+_REPEATS, _FEW = 5, 500
+"""Up to so many training points everything is tried so many times, each time with another split and another start."""
 
-def rehearsal(subject: Subject) -> Subject | None:
+
+def rehearsals(subject: Subject) -> tuple[Subject, ...]:
     """The same model on training points alone: a fifth of them, at most 2000, take the place of the test points.
 
-    So what is tried never sees a test point. A distribution draws other points for the seed of the search. None if the
-    rule has no learning rate that can be multiplied, or if there are too few points.
+    So what is tried never sees a test point. Few points are split several times, because a fifth of them says little.
+    A distribution draws other points for the seeds of the search. None if the rule has no learning rate that can be
+    multiplied, or if there are too few points.
 
     Arguments:
         subject: what is audited.
     """
+    found = [_rehearsal(subject, split) for split in range(_REPEATS if subject.samples <= _FEW else 1)]
+    return tuple(each for each in found if each is not None)
+
+
+def _rehearsal(subject: Subject, split: int) -> Subject | None:
     rule = subject.own_rule
     if why_not(subject) or rule is None:
         return None
@@ -43,7 +61,7 @@ def rehearsal(subject: Subject) -> Subject | None:
     if isinstance(problem, GivenData):
         whole = problem.size("train")
         try:
-            problem = hold_out(problem, min(_HELD_OUT, _MOST_HELD_OUT / whole))
+            problem = hold_out(problem, min(_HELD_OUT, _MOST_HELD_OUT / whole), split)
         except InputError:  # too few points of a class
             return None
         samples, test = min(samples, problem.size("train")), problem.size("test")
@@ -77,6 +95,41 @@ def scaled(subject: Subject, factor: float) -> Subject:
     other = None if rule is None else rule.with_rate_times(factor)
     assert other is not None, "only rules that say how are tried with another rate"
     return dataclasses.replace(subject, rule=other)
+
+
+def changes(subject: Subject) -> list[Change]:
+    """The changes that make another rule of the model's own.
+
+    Arguments:
+        subject: what is audited.
+    """
+    return [change for change in CHANGES if _changed(subject, change) is not None]
+
+
+def changed(subject: Subject, change: Change | None) -> Subject:
+    """The same subject with another rule.
+
+    Arguments:
+        subject: what is audited.
+        change: how; None leaves it as it is.
+    """
+    rule = None if change is None else _changed(subject, change)
+    return subject if rule is None else dataclasses.replace(subject, rule=rule)
+
+
+def _changed(subject: Subject, change: Change) -> Descent | None:
+    """The changed rule; None where nothing would change, or where it is not known how."""
+    rule = subject.own_rule
+    if not isinstance(rule, Descent):
+        return None
+    parts = rule.rule.parts
+    pulls = [part for part in parts if isinstance(part, Decay) and part.numbers(range(1, 2))["decay"] != [0.0]]
+    if change == "no weight decay":
+        kept: list[Any] = [part for part in parts if part not in pulls]
+        return dataclasses.replace(rule, optimiser=chain(*kept)) if pulls else None
+    if any(isinstance(part, Adam) for part in parts):
+        return None
+    return dataclasses.replace(rule, optimiser=chain(*pulls, adam(RATES["adam"])))
 
 
 def axis(settings: AuditSettings) -> Axis:

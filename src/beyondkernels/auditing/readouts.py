@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
@@ -9,6 +10,7 @@ import torch
 
 from beyondkernels.algorithms import Algorithm
 from beyondkernels.core import Case, Learner, Outcome, Progress, Tensors, shape_of
+from beyondkernels.core.components import later
 from beyondkernels.core.constraints import positive
 from beyondkernels.engine import Member, Predictor
 from beyondkernels.engine.running_statistics import settled_buffers
@@ -33,6 +35,8 @@ class Readout(Learner):
         kind: ``tangent``, ``conjugate`` or ``block``.
         block: the name of the block.
         settled: whether running statistics are first made those of the training points, as a fresh start needs it.
+        searched: whether the features are tried with standard deviations of one, too, and what cross-validation on the
+            training points finds better is kept. Tangent kernels, whose features are too many, are taken as they are.
         solver: of :class:`TunedKernel`.
         memory: bytes that may be taken beside the sample.
     """
@@ -42,6 +46,7 @@ class Readout(Learner):
     kind: Literal["tangent", "conjugate", "block"]
     block: str = ""
     settled: bool = False
+    searched: bool = later(False)
     solver: Literal["exact", "iterative"] = "exact"
     memory: Annotated[int, positive] = field(default=2**33, metadata={"identity": False})
 
@@ -56,8 +61,11 @@ class Readout(Learner):
         else:
             kind = TangentAt if self.kind == "tangent" else ConjugateAt
             at = kind(self.network, member.params, buffers, memory=self.memory)
-        kernel = KernelAt(at, case.problem.in_shape, whole)
-        return TunedKernel((kernel,), solver=self.solver, memory=self.memory).fit(case, progress)
+        tried = [at]
+        if self.searched and self.kind != "tangent":
+            tried.append(_Standardised(at.features, case.train.x))
+        kernels = tuple(KernelAt(each, case.problem.in_shape, whole) for each in tried)
+        return TunedKernel(kernels, solver=self.solver, memory=self.memory).fit(case, progress)
 
 
 @dataclass(frozen=True)
@@ -110,7 +118,36 @@ def _length(numbers: Tensors) -> float:
     return sum(float(value.double().square().sum()) for value in numbers.values()) ** 0.5
 
 
-class _BlockAt:
+class _OfFeatures:
+    """A kernel of features that can be written down."""
+
+    features: Callable[[torch.Tensor], torch.Tensor]
+
+    def gram(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> torch.Tensor:
+        """Inner products of features, (n1, n2)."""
+        first = self.features(x1)
+        return first @ (first if x2 is None else self.features(x2)).T
+
+    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
+        """Squared lengths of features, (n,)."""
+        return self.features(x).square().sum(1)
+
+
+class _Standardised(_OfFeatures):
+    """The kernel of features that have mean zero and standard deviation one on given points, and of a one."""
+
+    def __init__(self, features: Callable[[torch.Tensor], torch.Tensor], x: torch.Tensor) -> None:
+        h = features(x).double()
+        self._features, self._mean, deviation = features, h.mean(0), h.std(0, unbiased=False)
+        self._varies = deviation > 1e-6 * h.abs().amax()
+        self._deviation = deviation[self._varies]
+
+    def features(self, x: torch.Tensor) -> torch.Tensor:
+        h = (self._features(x).double() - self._mean)[:, self._varies] / self._deviation
+        return torch.cat([h, h.new_ones(len(h), 1)], 1)
+
+
+class _BlockAt(_OfFeatures):
     """The kernel of what a block gives, ⟨h(x), h(x′)⟩ + 1, at given parameters."""
 
     def __init__(self, network: Network, block: str, params: Tensors, buffers: Tensors) -> None:
@@ -126,12 +163,3 @@ class _BlockAt:
             parts = [prefix.read(self._params, self._buffers, part)[0].double() for part in x.split(_POINTS_AT_ONCE)]
         h = torch.cat(parts)
         return torch.cat([h, h.new_ones(len(h), 1)], 1)
-
-    def gram(self, x1: torch.Tensor, x2: torch.Tensor | None = None) -> torch.Tensor:
-        """Inner products of features, (n1, n2)."""
-        first = self.features(x1)
-        return first @ (first if x2 is None else self.features(x2)).T
-
-    def diagonal(self, x: torch.Tensor) -> torch.Tensor:
-        """Squared lengths of features, (n,)."""
-        return self.features(x).square().sum(1)

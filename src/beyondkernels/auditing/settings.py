@@ -32,6 +32,6 @@ class AuditSettings(Checked):
         1.0, "ours", "how many points of the score count as no difference"
     )
     most_blocks: Count = setting(6, "ours", "blocks that are frozen and corrected one by one, spread over the depth")
-    probes: bool = setting(True, "ours", "whether a smaller and a larger learning rate are tried on training points")
+    probes: bool = setting(True, "ours", "whether other training rules are tried on training points")
     tune: bool = setting(False, "ours", "whether learning rates are searched on training points")
     seeds: Seeds = setting(3, "ours", "each draws a start, batches and, of a distribution, samples")

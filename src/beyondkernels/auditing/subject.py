@@ -102,9 +102,13 @@ class Subject:
             self._spreads[part, seed] = _spread(y)
         return self._spreads[part, seed]
 
-    def label_distances(self) -> np.ndarray:
-        """The squared distance of each test label to their mean, (n,), for data whose seeds share their test points."""
-        y = self.problem.take("test", self.test, 0).y.double().reshape(self.test, -1)
+    def label_distances(self, seed: int = 0) -> np.ndarray:
+        """The squared distance of each test label to their mean, (n,).
+
+        Arguments:
+            seed: which draws the test points; all seeds of finite data share them.
+        """
+        y = self.problem.take("test", self.test, seed).y.double().reshape(self.test, -1)
         return (y - y.mean(0)).square().sum(1).numpy(force=True)
 
     def moments(self, count: int) -> tuple[int, ...]:

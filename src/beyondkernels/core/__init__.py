@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.core.components import (
     Component as Component,
     build as build,
@@ -58,3 +59,5 @@ if TYPE_CHECKING:
 
 # NumPy and torch take their time, and the command line often needs neither
 __getattr__, __dir__ = lazily(__name__, ("scores", "streams"))
+
+_check_exports(globals())

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import inspect
+import warnings
 from collections.abc import Iterable
 from typing import Any, NoReturn
+
+_BETWEEN = ("beyondkernels", "sklearn")
+"""Packages whose frames lie between a user's line and ours."""
 
 
 class InputError(ValueError):
@@ -42,6 +47,14 @@ def shown(value: Any, limit: int = 80) -> str:
     except Exception:  # a repr of someone else's, or a whole number of more digits than Python writes
         text = f"a {type(value).__name__} that cannot be shown"
     return text if len(text) <= limit else f"{text[: limit - 1]}…"
+
+
+def warn(sentence: str, kind: type[Warning] = UserWarning) -> None:
+    """Warn at the line that called this package, whatever lies between that line and here."""
+    frame, level = inspect.currentframe(), 1
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _BETWEEN:
+        frame, level = frame.f_back, level + 1
+    warnings.warn(sentence, kind, stacklevel=level)
 
 
 def plain_number(value: Any) -> Any:

@@ -12,7 +12,7 @@ import functools
 import sys
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, Union
 
@@ -115,6 +115,8 @@ def _kind(hint: Any) -> _Kind:
         return _literal(options)
     if origin is tuple:
         return _tuple(options)
+    if origin in _HOLDERS:
+        return _items(origin, [_kind(option) for option in options])
     if hint in (int, float):
         return _number(hint)
     if hint is Any or not isinstance(origin or hint, type) or getattr(hint, "_is_protocol", False):
@@ -170,7 +172,7 @@ def _tuple(options: tuple[Any, ...]) -> _Kind:
     floats = options == (float, ...)
 
     def read(name: str, value: Any) -> Any:
-        items = value.tolist() if getattr(value, "ndim", 0) > 0 and hasattr(value, "tolist") else value
+        items = _listed(value)
         if not isinstance(items, tuple | list | range):
             raise WrongTypeError(f"{name} must be a list, got {shown(value)}")
         if len(items) > _LONGEST:
@@ -186,6 +188,31 @@ def _tuple(options: tuple[Any, ...]) -> _Kind:
         return value if same else kept
 
     return _Kind(("a list",), read)
+
+
+def _listed(value: Any) -> Any:
+    """The list in an array; anything else as it is, also a tensor of a kind that has none, such as a nested one."""
+    try:
+        return value.tolist() if getattr(value, "ndim", 0) > 0 and hasattr(value, "tolist") else value
+    except RuntimeError:
+        return value
+
+
+def _items(holder: type, kinds: list[_Kind]) -> _Kind:
+    """A list or a mapping whose items have a type; an iterator is not read, since nobody could read it again."""
+    whole = _instance(holder)
+
+    def read(name: str, value: Any) -> Any:
+        kept = whole.read(name, value)
+        items = (
+            kept.items() if holder is Mapping else [(item,) for item in kept] if isinstance(kept, list | tuple) else ()
+        )
+        for item in items:
+            for kind, part in zip(kinds, item, strict=True):
+                kind.read(f"each of {name}", part)
+        return kept
+
+    return _Kind(whole.options, read)
 
 
 def _number(kind: Any, *, limited: bool = True) -> _Kind:
@@ -219,7 +246,7 @@ def _instance(cls: type) -> _Kind:
     def read(name: str, value: Any) -> Any:
         plain = plain_number(value) if cls is bool else value
         # text is a sequence of letters, which nobody means who asks for one
-        if not isinstance(plain, cls) or (cls is Sequence and isinstance(plain, str | bytes)):
+        if not isinstance(plain, cls) or (cls in _HOLDERS and isinstance(plain, str | bytes)):
             raise WrongTypeError(f"{name} must be {words}, got {shown(value)}")
         return plain
 
@@ -237,6 +264,9 @@ _WORDS: dict[Any, str] = {
     Callable: "a function",
     Mapping: "a mapping",
     Sequence: "a list",
+    Iterable: "a list",
+    Collection: "a list",
 }
+_HOLDERS = (Sequence, Iterable, Collection, Mapping)
 _LONGEST = 10_000_000
 _MOST_DIGITS = 10**300  # a float takes that much, and so does every reader of JSON

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import torch
 
+from beyondkernels.core.boundary import check_exports as _check_exports
+
 
 def are_classes(y: torch.Tensor) -> bool:
     """Whether labels are classes: ±1 in one output, or in each row a single one among zeros.
@@ -66,3 +68,6 @@ def hits(out: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
         return (largest * (y == 1)).sum(1) / largest.sum(1)
     margin = (out.reshape(-1) * y.reshape(-1)).double()
     return (margin > 0).double() + 0.5 * (margin == 0).double()
+
+
+_check_exports(globals())

@@ -33,6 +33,8 @@ def whole_traceback(error: BaseException) -> str:
 
 def _is_of_a_library(frame: FrameType) -> bool:
     names = frame.f_globals
+    if (getattr(names.get("__spec__"), "name", None) or "").startswith("beyondkernels."):
+        return True  # also a worker, whose module is __main__
     # compiled extensions give a path of the machine that built them, and their module the file that is here
     return is_code_of_a_library(names.get("__name__") or "", names.get("__file__") or frame.f_code.co_filename)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Mapping
 
 import numpy as np
 
+from beyondkernels.core.errors import warn
 from beyondkernels.data.given import DataWarning
 from beyondkernels.data.precision import lost
 
@@ -40,11 +40,10 @@ def warn_of_rounding(values: np.ndarray, name: str, what: str, columns: tuple[st
     place = most if values.ndim <= 2 else tuple(int(i) for i in np.unravel_index(most, values.shape[1:]))
     which = repr(columns[most]) if columns else str(place)
     where = f" in {what} {which}{f' and {several - 1} more' if several > 1 else ''}" if what else ""
-    warnings.warn(
+    warn(
         f"rounding to single precision changes the {name}{where} by up to {each[most]:.2g} standard deviations; "
         "subtract an offset first, such as the mean, or scale what is tiny",
         DataWarning,
-        stacklevel=6,
     )
 
 
@@ -73,10 +72,9 @@ def warn_of_repeats(keys: Mapping[str, np.ndarray], name: str) -> None:
         known = set(keys[other].tolist())
         repeats = sum(key in known for key in keys[part].tolist())
         if repeats:
-            warnings.warn(
+            warn(
                 f"{repeats} of the {len(keys[part])} {part} points of {name} are among its {called} points, {so}",
                 DataWarning,
-                stacklevel=5,
             )
 
 

@@ -1,6 +1,7 @@
 """Trains one network or many at once."""
 
 from beyondkernels.core.boundary import check_exports as _check_exports
+from beyondkernels.engine.best_of import BestOf as BestOf
 from beyondkernels.engine.estimator import FromEstimator as FromEstimator
 from beyondkernels.engine.features import NetworkFeatures as NetworkFeatures
 from beyondkernels.engine.frozen_kernel import FrozenKernel as FrozenKernel

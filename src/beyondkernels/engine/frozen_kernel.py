@@ -21,8 +21,8 @@ from beyondkernels.networks import Network
 class FrozenKernel(Learner):
     """Trains a network for some steps, freezes its kernel there, and learns with that kernel.
 
-    The kernel is fitted by squared loss and, where labels are classes, by hinge loss; cross-validation on the training
-    points chooses (:class:`TunedKernel`).
+    The kernel is fitted by squared loss and, where labels are classes, by hinge and logistic loss; cross-validation on
+    the training points chooses (:class:`TunedKernel`).
 
     At step 0 the kernel is that of the random start, a fixed kernel. Later ones hold the features that the network
     has learnt by then, from the same training points. The network's own output plays no part in the prediction. Its
@@ -51,8 +51,8 @@ class FrozenKernel(Learner):
     """
 
     # 1: batch normalisation had its initial statistics at step 0; 2: no growing grid, copies left out one by one;
-    # 3: squared loss alone, whose ridge the squared error chose
-    revision: ClassVar[int] = 4
+    # 3: squared loss alone, whose ridge the squared error chose; 4: no logistic loss
+    revision: ClassVar[int] = 5
 
     network: Network
     algorithm: Algorithm

@@ -120,7 +120,7 @@ def one_sentence(error: BaseException) -> str:
 def crashed(key: str, error: BaseException, seconds: float) -> Event:
     """The event of a run that an exception ended."""
     event = Event("run", key, "crashed", fraction=1.0, seconds=seconds, message=one_sentence(error))
-    return replace(event, frames=users_frames(error), traceback=whole_traceback(error))
+    return replace(event, frames=users_frames(error), traceback=whole_traceback(error), error=error)
 
 
 def _throttled(tell: Tell, keys: tuple[str, ...]) -> Progress:

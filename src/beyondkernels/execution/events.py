@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 Status = Literal["finished", "diverged", "crashed"]
@@ -22,6 +22,7 @@ class Event:
         chunk: the keys of the runs that are being worked on together.
         frames: where in a user's code a run crashed: file, line, function and code of each frame.
         traceback: all of the traceback of a run that crashed.
+        error: what was raised, in the process that raised it. It holds what that run had in memory.
     """
 
     kind: Literal["progress", "run", "log"]
@@ -33,3 +34,4 @@ class Event:
     chunk: tuple[str, ...] = ()
     frames: str = ""
     traceback: str = ""
+    error: BaseException | None = field(default=None, repr=False, compare=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from beyondkernels.execution.chunk_worker import Tell
 from beyondkernels.execution.events import Event
@@ -20,7 +20,8 @@ class Gathered:
     Arguments:
         runs: those that are there.
         missing: why the others are not.
-        crashes: the last event of each run that crashed, with its traceback.
+        crashes: the last event of each run that crashed, with its traceback; of runs of this process the first alone
+            has its exception.
     """
 
     runs: dict[str, StoredRun]
@@ -53,7 +54,7 @@ def gather(
         watch(event)
         # By its key, so the last event counts: a run that is tried twice is told twice.
         if event.kind == "run" and event.key is not None and event.status == "crashed":
-            crashes[event.key] = event
+            crashes[event.key] = replace(event, error=None) if crashes else event  # one run's memory is enough
     # From the store and not from the executor: what a caller gets was written, verified and read back.
     runs |= _readable(todo, store)
     missing = [key for key in todo if key not in runs]

@@ -71,7 +71,7 @@ def _serve(messages: queue.SimpleQueue[dict[str, Any]], say: Any) -> NoReturn:
     say({"kind": "ready"})
 
     def tell(event: Event) -> None:
-        say({"kind": "event", "event": asdict(event)})
+        say({"kind": "event", "event": asdict(replace(event, error=None))})
 
     threads_set = False
     while True:

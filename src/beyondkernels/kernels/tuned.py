@@ -14,34 +14,41 @@ from beyondkernels.core.constraints import not_empty, positive
 from beyondkernels.kernels.base import Kernel
 from beyondkernels.kernels.learner import GROWTH, KernelRidge, fresh_outputs
 from beyondkernels.kernels.ridge_choice import RidgeChoice
+from beyondkernels.kernels.solvers.logistic import logistic_machines
 from beyondkernels.kernels.solvers.repeats import groups_of_copies
 from beyondkernels.kernels.solvers.ridge import RELATIVE_RIDGES, outputs
 from beyondkernels.kernels.solvers.support_vectors import (
+    Machines,
     PenaltyChoice,
     choose_penalty,
-    fitted_machine,
     folds_of,
     ridge_accuracy,
+    support_vector_machines,
 )
 
-Loss = Literal["squared", "hinge"]
+Loss = Literal["squared", "hinge", "logistic"]
+
+_MACHINES: dict[Loss, Machines] = {"hinge": support_vector_machines, "logistic": logistic_machines}
+"""What fits each loss that has a penalty."""
 
 _ROWS = 1024
 
 
 @dataclass(frozen=True)
 class TunedKernel(Learner):
-    r"""Fits a kernel by squared and by hinge loss, and keeps what cross-validation finds better.
+    r"""Fits a kernel by squared, hinge and logistic loss, and keeps what cross-validation finds best.
 
     .. math:: \min_f \sum_i |y_i - f(x_i)|^2 + \lambda |f|_K^2 \qquad\text{or}\qquad
-              \min_{f, b} \tfrac12 |f|_K^2 + C \sum_i \max(0, 1 - y_i (f(x_i) + b))
+              \min_{f, b} \tfrac12 |f|_K^2 + C \sum_i \ell(y_i (f(x_i) + b)), \quad
+              \ell(t) = \max(0, 1 - t) \text{ or } \log(1 + e^{-t})
 
     Everything is chosen on the training points, by the score that is reported. Where labels are classes that is the
     accuracy: the ridge λ has the best accuracy on points that are left out one by one, of equal ones the least squared
     error. The penalty C has the best accuracy in a cross-validation with five folds, of equal ones it is the smallest;
-    its grid grows while the best is on the edge. The loss is the one with the better accuracy in the same five folds,
-    of equal ones the squared one. Several classes have a support vector machine for each pair of them. Where labels are
-    numbers, the loss is squared, and λ has the least squared error on points that are left out.
+    its grid grows while the best is on the edge. The loss is the one with the best accuracy in the same five folds,
+    of equal ones the first of squared, hinge and logistic. Several classes have a support vector machine for each pair
+    of them, and the softmax in place of the logistic loss. Where labels are numbers, the loss is squared, and λ has the
+    least squared error on points that are left out.
 
     Of several kernels the one is taken that does best in this way, of equal ones the first. They are compared on
     ``search_points`` training points at most. Copies of a point are left out together, and λ and C are such that points
@@ -68,7 +75,7 @@ class TunedKernel(Learner):
     """
 
     kernels: Annotated[tuple[Kernel, ...], not_empty]
-    losses: Annotated[tuple[Loss, ...], not_empty] = ("squared", "hinge")
+    losses: Annotated[tuple[Loss, ...], not_empty] = ("squared", "hinge", "logistic")
     standardised: bool = False
     search_points: Annotated[int, positive] = 500
     solver: Literal["exact", "iterative"] = "exact"
@@ -83,11 +90,12 @@ class TunedKernel(Learner):
     def fit(self, case: Case, progress: Progress) -> Outcome:
         """Choose the kernel, the loss and its strength, fit, and measure.
 
-        ``kernel`` is the place of the chosen kernel, counted from 0, and ``hinge`` is 1 if hinge loss won.
-        ``squared_accuracy`` and ``hinge_accuracy`` are those of the cross-validation. With squared loss the outcome is
-        that of :class:`KernelRidge`. With hinge loss there are accuracies and no losses, ``penalty`` is C times the
-        mean of the kernel's diagonal, ``penalty_on_edge`` is 1 if it is the first or last one that was tried, and
-        ``path_penalty`` and ``path_penalty_accuracy`` are what it was chosen from.
+        ``kernel`` is the place of the chosen kernel, counted from 0. ``hinge`` is 1 if hinge loss won, ``logistic`` if
+        logistic loss did. ``squared_accuracy``, ``hinge_accuracy`` and ``logistic_accuracy`` are those of the
+        cross-validation. With squared loss the outcome is that of :class:`KernelRidge`. With another loss there are
+        accuracies and no losses, ``penalty`` is C times the mean of the kernel's diagonal, ``penalty_on_edge`` is 1 if
+        it is the first or last one that was tried, and ``path_penalty`` and ``path_penalty_accuracy`` are what it was
+        chosen from.
         """
         if case.train.x.ndim > 2:
             kernels = tuple(kernel.for_shape(tuple(case.train.x.shape[1:])) for kernel in self.kernels)
@@ -108,13 +116,13 @@ class TunedKernel(Learner):
         if self.solver == "iterative":
             iterative = replace(ridge, choose="validation", solver="iterative", growth=GROWTH)
             outcome = iterative.fit(case, rest)
-            return replace(outcome, scalars={**outcome.scalars, "kernel": float(at), "hinge": 0.0})
+            return replace(outcome, scalars={**outcome.scalars, "kernel": float(at), **_won("squared")})
         trial = self._trial(case, self.kernels[at]) if tried is None else tried
-        if trial.hinge is None:
+        if trial.loss == "squared":
             outcome = ridge.fit_chosen(case, rest, trial.ridge)
         else:
-            outcome = _by_hinge(case, self.kernels[at], trial, rest)
-        scalars = {"kernel": float(at), "hinge": float(trial.hinge is not None), **trial.accuracies}
+            outcome = _by_penalty(case, self.kernels[at], trial, rest)
+        scalars = {"kernel": float(at), **_won(trial.loss), **trial.accuracies}
         return replace(outcome, scalars=outcome.scalars | scalars)
 
     def _search(self, case: Case) -> tuple[_Trial | None, int]:
@@ -143,19 +151,21 @@ class TunedKernel(Learner):
             ridge = replace(ridge, ridges=tuple(scale * each for each in RELATIVE_RIDGES))
         if not case.has_classes:
             choice = ridge.choose_ridge(case, gram)
-            return _Trial(-choice.errors.min().item(), choice, None, copies, None, {})
-        folds, found = folds_of(_classes(labels), groups), {}
-        choice = machine = None
+            return _Trial(-choice.errors.min().item(), "squared", choice, None, copies, None, {})
+        classes, found, choice, penalties = _classes(labels), dict[Loss, float](), None, dict[Loss, PenaltyChoice]()
+        folds = folds_of(classes, groups)
         if "squared" in self.losses:
             choice = ridge.choose_ridge(case, gram)
-            found["squared_accuracy"] = ridge_accuracy(gram, labels, choice.ridge, folds)
-        if "hinge" in self.losses and self.solver == "exact":
-            machine = choose_penalty(gram.numpy(), _classes(labels), folds, copies)
-            found["hinge_accuracy"] = machine.accuracy
-        score = max(found.values())
-        if choice is not None and found["squared_accuracy"] == score:
-            machine = None
-        return _Trial(score, choice, machine, copies, gram if machine else None, found)
+            found["squared"] = ridge_accuracy(gram, labels, choice.ridge, folds)
+        for loss, machines in _MACHINES.items():
+            if loss in self.losses and self.solver == "exact":
+                penalties[loss] = choose_penalty(gram.numpy(), classes, folds, copies, machines)
+                found[loss] = penalties[loss].accuracy
+        best = max(found, key=lambda loss: found[loss])  # the first of equal ones
+        accuracies = {f"{loss}_accuracy": value for loss, value in found.items()}
+        return _Trial(
+            found[best], best, choice, penalties.get(best), copies, gram if best in penalties else None, accuracies
+        )
 
     def _ridge(self, kernel: Kernel) -> KernelRidge:
         return KernelRidge(kernel, memory=self.memory, centred=True, grouped=True, score="accuracy")
@@ -167,27 +177,33 @@ class _Trial:
 
     Arguments:
         score: the accuracy, or minus the squared error.
+        loss: the best one.
         ridge: the ridge of squared loss.
-        hinge: the penalty of hinge loss, if hinge loss is better.
+        penalty: that of the best loss, if it is not the squared one.
         copies: how often a point comes on average.
-        gram: the kernel of the training points, if hinge loss is better.
+        gram: the kernel of the training points, if the best loss has a penalty.
         accuracies: of each loss that was tried.
     """
 
     score: float
+    loss: Loss
     ridge: RidgeChoice | None
-    hinge: PenaltyChoice | None
+    penalty: PenaltyChoice | None
     copies: float
     gram: torch.Tensor | None
     accuracies: dict[str, float]
 
 
-def _by_hinge(case: Case, kernel: Kernel, trial: _Trial, progress: Progress) -> Outcome:
-    """The support vector machine on all training points."""
+def _won(loss: Loss) -> dict[str, float]:
+    return {each: float(each == loss) for each in _MACHINES}
+
+
+def _by_penalty(case: Case, kernel: Kernel, trial: _Trial, progress: Progress) -> Outcome:
+    """The best loss that has a penalty, on all training points."""
     y, fresh = outputs("y", case.train.y, len(case.train)), fresh_outputs(case)
-    chosen, gram = trial.hinge, trial.gram
-    assert chosen is not None and gram is not None, "hinge loss was better"
-    machine = fitted_machine(gram.numpy(), _classes(y), chosen.penalty, trial.copies)
+    chosen, gram = trial.penalty, trial.gram
+    assert chosen is not None and gram is not None, "a loss with a penalty was better"
+    machine = _MACHINES[trial.loss](gram.numpy(), _classes(y), trial.copies)(chosen.penalty)
     progress(0.5)
 
     def predictor(x: torch.Tensor) -> torch.Tensor:

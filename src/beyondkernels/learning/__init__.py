@@ -1,5 +1,6 @@
 """The user's door: fit one model, compare several, sweep a grid; what people have becomes problems and learners."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.learning.batch import run_specs as run_specs
 from beyondkernels.learning.comparison import Comparison as Comparison
 from beyondkernels.learning.fit_and_compare import compare as compare, fit as fit
@@ -10,3 +11,5 @@ from beyondkernels.learning.sweep import (
     grid as grid,
     one_two_five as one_two_five,
 )
+
+_check_exports(globals())

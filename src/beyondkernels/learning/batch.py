@@ -5,15 +5,16 @@ from __future__ import annotations
 import dataclasses
 import os
 import tempfile
+import textwrap
 import time
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from beyondkernels.core.contracts import Outcome
 from beyondkernels.core.errors import InputError, require, shown
 from beyondkernels.execution.checkpoint_schedule import SAVE_EVERY
-from beyondkernels.execution.chunk_worker import Tell, one_sentence
+from beyondkernels.execution.chunk_worker import Tell, crashed, one_sentence
 from beyondkernels.execution.chunks import chunks, identity
 from beyondkernels.execution.costs import Round
 from beyondkernels.execution.events import Event
@@ -96,14 +97,41 @@ def run_specs(
         found = gather(specs, opened, executor, planned, watch.happened)
         lost = {key: reason.removeprefix("crashed: ") for key, reason in found.missing.items()}
         if lost and not forgiving:
-            raise RuntimeError(f"{len(lost)} of {len(specs)} runs crashed; the first: {next(iter(lost.values()))}")
+            _raise(lost, found.crashes, len(specs))
+        frames = {key: event.frames for key, event in found.crashes.items()}
         outcomes = {key: dataclasses.replace(run.outcome, predictor=learnt.get(key)) for key, run in found.runs.items()}
         return [
             Run(spec, outcomes[spec.key], recall=recalling(spec, outcomes[spec.key], lasting, found.runs[spec.key].key))
             if spec.key in outcomes
-            else Run(spec, Outcome(), lost.get(spec.key, ""))
+            else Run(spec, Outcome(), lost.get(spec.key, ""), frames=frames.get(spec.key, ""))
             for spec in specs
         ]
+
+
+def said(reason: str, frames: str) -> str:
+    """Why a run crashed, and below it the lines of the user's code."""
+    return f"{reason}\n{textwrap.indent(frames, '  ')}" if frames else reason
+
+
+def _raise(lost: dict[str, str], crashes: dict[str, Event], planned: int) -> NoReturn:
+    key, reason = next(iter(lost.items()))
+    how_many = f"{len(lost)} of {planned} runs crashed"
+    crash = crashes.get(key)
+    if crash is None or crash.error is None:  # another process raised it, or none
+        raise RuntimeError(f"{how_many}; the first: {said(reason, crash.frames if crash else '')}")
+    if planned > 1:
+        crash.error.add_note(f"{how_many}; this is the first")
+    _raise_for_the_user(crash.error)
+
+
+def _raise_for_the_user(error: BaseException) -> NoReturn:
+    """Raise a sentence that names the model, if a user's module raised or exited; any other exception as it is."""
+    model = getattr(error, "raised_by_model", None)
+    if isinstance(error, SystemExit):
+        raise InputError(f"a model must not end the process, got sys.exit({error.code})") from error
+    if model is None or isinstance(error, InputError):
+        raise error
+    raise InputError(f"{model} must give outputs each time it is called, got {one_sentence(error)}") from error
 
 
 def _round(keys: Iterable[str], stored: int = 0) -> Round:
@@ -133,12 +161,10 @@ def _together(chunk: Sequence[RunSpec], names: tuple[str, ...], watch: Tell, for
     try:
         return [Run(spec, outcome) for spec, outcome in zip(chunk, perform(chunk, tell), strict=True)]
     except (Exception, SystemExit) as error:  # a learner is a user's code: it may raise anything, even exit
-        model = getattr(error, "raised_by_model", None)
-        if not forgiving and model is not None and not isinstance(error, InputError):
-            raise InputError(f"{model} must give outputs each time it is called, got {one_sentence(error)}") from error
         if not forgiving:
-            raise
+            _raise_for_the_user(error)
         if len(chunk) > 1:
             alone = [_together([spec], (name,), watch, True) for spec, name in zip(chunk, names, strict=True)]
             return [run for runs in alone for run in runs]
-        return [Run(chunk[0], Outcome(), one_sentence(error))]
+        crash = crashed(names[0], error, 0.0)
+        return [Run(chunk[0], Outcome(), crash.message, frames=crash.frames)]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import copy
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Problem
-from beyondkernels.core.errors import InputError, require
+from beyondkernels.core.errors import InputError, require, warn
 from beyondkernels.learning.token_ids import looks_up, points_with_largest, refusing_unknown_ids, wants_whole_numbers
 from beyondkernels.networks.from_copy import ModelWarning
 
@@ -59,6 +58,8 @@ def fitting(module: torch.nn.Module, problem: Problem, name: str, output: str | 
         out.ndim in (1, 2) and len(out) == 2,
         f"{name} must give a row of outputs for each point, got {_form(out)} for 2 points",
     )
+    strange = "numbers on the device meta" if out.is_meta else f"{out.dtype}" if out.is_complex() else ""
+    require(not strange, f"{name} must give real numbers, got {strange}")
     _require_no_state(module, torch.equal(out, again), x, call)
     require(
         torch.equal(out, other),
@@ -226,11 +227,10 @@ def _require_no_state(module: torch.nn.Module, same: bool, x: torch.Tensor, call
     require(first.equal(second), f"{sentence} while it trains; buffers are the place for such state")
     changed = [each for each, value in _attributes(tried).items() if before.get(each) != value]
     if changed:
-        warnings.warn(
+        warn(
             f"{name} changes {', '.join(changed[:3])} when it is called. That state is shared by all runs, and it is "
             "not in what a store keeps; buffers are the place for it",
             ModelWarning,
-            stacklevel=7,
         )
 
 

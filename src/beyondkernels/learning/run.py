@@ -40,12 +40,14 @@ class Run:
         reason: why there is nothing, where it crashed.
         recall: gives what was learnt, where the outcome does not hold it: what a store keeps of a trained network, or
             the end of the same run, which is computed again.
+        frames: where in a user's code it crashed: file, line, function and code of each frame.
     """
 
     spec: RunSpec
     outcome: Outcome
     reason: str = ""
     recall: Callable[[], Predicting] | None = field(default=None, compare=False)
+    frames: str = ""
 
     def __getattr__(self, name: str) -> float:
         scalars = self.__dict__["outcome"].scalars if "outcome" in self.__dict__ else {}

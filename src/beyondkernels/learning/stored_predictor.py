@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import math
-import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from beyondkernels.core.contracts import Outcome
+from beyondkernels.core.errors import warn
 from beyondkernels.store.checkpoints import Checkpoints
 from beyondkernels.store.spec import RunSpec
 from beyondkernels.store.store import Store
@@ -77,12 +77,11 @@ def _computed_again(spec: RunSpec, outcome: Outcome) -> Predicting:
     changed = {name: value for name, value in run.outcome.scalars.items() if not _alike(value, outcome.scalars, name)}
     if changed:
         name, value = next(iter(changed.items()))
-        warnings.warn(
+        warn(
             f"the run was computed again to predict, and its {name} is {value:.6g} where the stored run has "
             f"{outcome.scalars[name]:.6g}; the predictions are those of the new run. Another processor or version of "
             "torch does this",
             RecallWarning,
-            stacklevel=5,
         )
     return run.predictor
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from beyondkernels.core.components import Component
 from beyondkernels.core.contracts import Problem
-from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown
+from beyondkernels.core.errors import InputError, require, require_positive, require_whole, shown, unknown, warn
 from beyondkernels.execution.progress import Shown
-from beyondkernels.learning.batch import run_specs
+from beyondkernels.learning.batch import run_specs, said
 from beyondkernels.learning.curves import sweep_pictures
 from beyondkernels.learning.notebook_views import html_view
 from beyondkernels.learning.run import Run
@@ -177,7 +177,7 @@ def fit_many(
     (``rate``, ``weight_decay``), a field of the network (``width``, also inside
     it: ``parameterisation__weight_variance`` for initial scales), a field of the problem (``problem__alpha``), ``n``,
     or ``seed``, of which everything random is a function: the sample too. All points are looked at before the first
-    is trained. Runs that diverge are rows with that status; the others go on.
+    is trained. Runs that diverge or crash are rows with that status; the others go on.
 
     Arguments:
         network: the architecture, a module, or a named function of (in_dim, out_dim) that makes one.
@@ -215,6 +215,7 @@ def fit_many(
     """
     from beyondkernels.algorithms import Algorithm
     from beyondkernels.engine import TrainedNetwork
+    from beyondkernels.networks.from_copy import ModelWarning
 
     require_order(network, problem, n, "bk.fit_many(network, (X, y), grid=…)")
     from beyondkernels.learning.model_checks import require_batch
@@ -238,6 +239,10 @@ def fit_many(
         specs.append(RunSpec(given.problem, learner, given.n, sized.test, given.seed, **fresh))
     _require_different(points, specs)
     runs = run_specs(specs, store=store, workers=workers, progress=progress, forgiving=True, predictors=False)
+    lost = [run for run in runs if run.status == "crashed"]
+    if lost:
+        first = said(lost[0].reason, lost[0].frames)
+        warn(f"{len(lost)} of {len(runs)} runs crashed; the first: {first}", ModelWarning)
     return Sweep(tuple({**point, **run.as_row()} for point, run in zip(points, runs, strict=True)), tuple(runs))
 
 

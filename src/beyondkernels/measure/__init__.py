@@ -5,7 +5,11 @@ from beyondkernels.measure.alignment import Alignment as Alignment, cosines as c
 from beyondkernels.measure.audit.ansatz import Ansatz as Ansatz
 from beyondkernels.measure.audit.kernel_course import KernelCourse as KernelCourse
 from beyondkernels.measure.audit.layers import LayerChange as LayerChange
-from beyondkernels.measure.audit.points import PointErrors as PointErrors
+from beyondkernels.measure.audit.points import (
+    Modes as Modes,
+    OutputSpread as OutputSpread,
+    PointErrors as PointErrors,
+)
 from beyondkernels.measure.audit.squared import SquaredError as SquaredError
 from beyondkernels.measure.base import Measurement as Measurement, over_steps as over_steps
 from beyondkernels.measure.directions import (

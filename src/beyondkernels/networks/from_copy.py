@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import hashlib
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -13,6 +12,7 @@ from typing import Any, ClassVar
 import torch
 
 from beyondkernels.core import Shape, Stream, UncacheableError, later, require, seeded_globally
+from beyondkernels.core.errors import warn
 from beyondkernels.core.fingerprints import fingerprint
 from beyondkernels.data.named_inputs import NamedInput
 from beyondkernels.networks.blocks import Block
@@ -160,11 +160,10 @@ def _warn_of_bare(module: torch.nn.Module, drawn: torch.nn.Module) -> None:
     like = {name: moments(own[name])[1] for name in undrawn(drawn)}
     if spread := {name: value for name, value in like.items() if value}:
         told = ", ".join(f"{name} ({value:g})" for name, value in list(spread.items())[:3])
-        warnings.warn(
+        warn(
             f"no reset_parameters of {type(module).__name__} draws {told}: each seed draws normal numbers of the "
             "standard deviation in brackets, that of the numbers it has. A method reset_parameters sets another rule",
             ModelWarning,
-            stacklevel=7,
         )
 
 
@@ -190,6 +189,11 @@ def _parameters_beside(module: torch.nn.Module, path: str) -> list[torch.nn.Para
 
 
 def _require_plain(module: torch.nn.Module) -> None:
+    require(
+        not isinstance(module, torch.jit.ScriptModule),
+        f"a module that torch.jit compiled does not take other numbers than its own, got {type(module).__name__}; give "
+        "the module that was compiled",
+    )
     lazy = [
         name
         for name, value in (*module.named_parameters(), *module.named_buffers())
@@ -238,12 +242,11 @@ def _warn_of_lost(module: torch.nn.Module, drawn: torch.nn.Module) -> None:
     weights = [(name, value) for name, value in module.named_parameters() if value.requires_grad and value.ndim > 1]
     lost = [name for name, value in weights if is_constant(value) and not is_constant(after[name])]
     if lost:
-        warnings.warn(
+        warn(
             f"{', '.join(lost[:3])} of {type(module).__name__} has one number in all places, and each seed draws it "
             "anew by reset_parameters. FromModule(factory, name) keeps what a constructor does, and "
             "FromCopy.of(module, fresh_start=False) keeps the numbers",
             ModelWarning,
-            stacklevel=7,  # the line that calls bk.fit
         )
 
 

@@ -37,7 +37,7 @@ def require_device(device: str) -> None:
 
     try:
         # Trying is the only way to ask that works for every backend, present and future.
-        torch.zeros(1, device=device)
+        torch.zeros(1, device=device).tolist()
     except (RuntimeError, AssertionError, NotImplementedError) as error:
         # Some backends explain themselves on a whole page.
         why = re.split(r"\.\s|\n", f"{error}".strip())[0].removesuffix(".") or type(error).__name__

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from beyondkernels import __version__
-from beyondkernels.core.errors import StoreError
+from beyondkernels.core.errors import StoreError, shown
 from beyondkernels.store.documents import parsed, read_bytes
 from beyondkernels.store.errors import DamagedError
 from beyondkernels.store.files import is_directory, lock, replace_file, store_errors, sync_directory, unique_name
@@ -33,6 +33,8 @@ def open_directory(path: Path, *, create: bool, read_only: bool) -> None:
         create: make a new store where there is nothing.
         read_only: change nothing.
     """
+    if "\0" in str(path):
+        raise StoreError(f"no file system has a path with a zero byte, got {shown(str(path))}")
     with store_errors(path, "read" if read_only else "open"):
         # Before anything is made, so that no half of a store is left in a wrong place.
         if path.exists() and not path.is_dir():

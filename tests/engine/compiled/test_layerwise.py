@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from beyondkernels.algorithms import GradientDescent, Layerwise, Squared
-from beyondkernels.core import Case, Stream
-from beyondkernels.engine import Member, TrainedNetwork
+from beyondkernels.core import Stream
+from beyondkernels.engine import Member
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
 from beyondkernels.papers.resnet.problems import CompositeParity
 from stepping import finished, gap, started
@@ -36,16 +36,3 @@ def test_both_stages_follow_the_eager_backend(form, rule, until):
     assert compiled.stage_index == eager.stage_index
     assert gap(compiled.params, eager.params) <= 3e-6
     assert gap(compiled.optimiser, eager.optimiser) <= 2e-5
-
-
-def test_alone_and_in_company():
-    learners = [
-        TrainedNetwork(network_of("bottleneck"), replace(RULE, first=replace(FIRST, learning_rate=rate)), (3, 20),
-                       backend="compiled")
-        for rate in (0.003, 1e12, 0.01)
-    ]  # fmt: skip
-    cases = [Case(PROBLEM, SAMPLE, PROBLEM.sample(10, Stream(9)), Stream(seed)) for seed in range(3)]
-    together = TrainedNetwork.fit_together(learners, cases, lambda _: None)
-    assert [outcome.status for outcome in together] == ["finished", "diverged", "finished"]
-    for learner, case, outcome in zip(learners, cases, together, strict=True):
-        assert learner.fit(case, lambda _: None).scalars == outcome.scalars

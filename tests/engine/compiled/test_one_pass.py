@@ -6,43 +6,37 @@ import numpy as np
 import pytest
 import torch
 
+import beyondkernels as bk
 from beyondkernels.algorithms import OnePass
-from beyondkernels.core import Case, InputError, Sample, Stream
+from beyondkernels.core import InputError, Sample
 from beyondkernels.engine import Member, TrainedNetwork, train
-from beyondkernels.networks import (
-    FullyConnected,
-    Linearised,
-    Network,
-    Parameterisation,
-    ThreeLayerResNet,
-    popular_initialisation,
-    theorem_network,
-)
 from refusals import refused
-from stepping import Given, assert_diverged_together, finished, sample, started
+from stepping import finished, sample, started
 
 IGNORE = lambda _: None  # noqa: E731
 D, K, T = 5, 3, 12
 NAMES: tuple[str, ...] = ("W.weight", "W.bias", "V.weight", "V.bias")
 
 
-def plain(width: int) -> ThreeLayerResNet:
-    return ThreeLayerResNet(width, "bottleneck", parameterisation=Parameterisation("standard", weight_variance=1.0))
+def plain(width: int) -> bk.networks.ThreeLayerResNet:
+    return bk.networks.ThreeLayerResNet(
+        width, "bottleneck", parameterisation=bk.networks.Parameterisation("standard", weight_variance=1.0)
+    )
 
 
-def popular(width: int) -> ThreeLayerResNet:
-    return ThreeLayerResNet(width, "bottleneck", parameterisation=popular_initialisation(width))
+def popular(width: int) -> bk.networks.ThreeLayerResNet:
+    return bk.networks.ThreeLayerResNet(width, "bottleneck", parameterisation=bk.networks.popular_initialisation(width))
 
 
-def theorem(width: int) -> ThreeLayerResNet:
-    return theorem_network(width, 0.5, 1.5)
+def theorem(width: int) -> bk.networks.ThreeLayerResNet:
+    return bk.networks.theorem_network(width, 0.5, 1.5)
 
 
 def data(n: int = T, d: int = D, k: int = K, seed: int = 0) -> Sample:
     return sample(n, seed, d, k)
 
 
-def trained(network: Network, rule: OnePass, data: Sample, backend: Any = "compiled", stops=()) -> Member:
+def trained(network: bk.networks.Network, rule: OnePass, data: Sample, backend: Any = "compiled", stops=()) -> Member:
     return finished(started(network, rule, data, backend=backend), stops)
 
 
@@ -122,41 +116,6 @@ def test_stopping_to_look_changes_no_bit(width, end):
             assert all(torch.equal(one[name], other[name]) for name in one)
 
 
-def test_alone_and_in_company_with_records_and_snapshots():
-    learners = [
-        TrainedNetwork(
-            popular(20),
-            OnePass(20, rate, 0.01),
-            record_at=(3, 20),
-            snapshot_at=(0, 7),
-            snapshot_names=("W.weight",),
-            backend="compiled",
-        )
-        for rate in (0.003, 1e12, 0.01)
-    ]
-    cases = [Case(Given(D, K), data(20, seed=seed), data(10, seed=99), Stream(seed)) for seed in range(3)]
-    together = TrainedNetwork.fit_together(learners, cases, IGNORE)
-    assert [outcome.status for outcome in together] == ["finished", "diverged", "finished"]
-    for learner, case, outcome in zip(learners, cases, together, strict=True):
-        alone = learner.fit(case, IGNORE)
-        assert alone.scalars == outcome.scalars
-        assert all((outcome.arrays[name] == value).all() for name, value in alone.arrays.items())
-        assert alone.series.keys() == outcome.series.keys()
-    weights, *_ = literal(
-        started(popular(20), OnePass(7, 0.003, 0.01), cases[0].train, cases[0].stream).params,
-        cases[0].train,
-        OnePass(7, 0.003, 0.01),
-    )
-    assert together[0].arrays["snapshot/7/W.weight"] == pytest.approx(weights["W.weight"], abs=1e-6)
-    assert list(together[0].series["step"]) == [3, 20]
-
-
-def test_divergence_is_marked_at_the_same_step_as_eagerly():
-    rule, sample = OnePass(60, 3.0, 3.0), data(60)
-    compiled, eager = (trained(popular(20), rule, sample, backend) for backend in ("compiled", "eager"))
-    assert_diverged_together(compiled, eager, 60)
-
-
 @pytest.mark.parametrize("bad", [float("nan"), float("inf"), 1e30])
 @pytest.mark.parametrize("stops", [(), (3,), (4,)])
 def test_a_bad_point_ends_the_run_where_it_stands(bad, stops):
@@ -190,9 +149,9 @@ def test_labels_of_one_output_may_be_a_vector_and_others_are_refused():
 @pytest.mark.parametrize(
     "network",
     [
-        ThreeLayerResNet(4, parameterisation=Parameterisation("standard")),
-        FullyConnected(4, parameterisation=Parameterisation("standard")),
-        Linearised(popular(4)),
+        bk.networks.ThreeLayerResNet(4, parameterisation=bk.networks.Parameterisation("standard")),
+        bk.networks.FullyConnected(4, parameterisation=bk.networks.Parameterisation("standard")),
+        bk.networks.Linearised(popular(4)),
     ],
 )
 def test_other_networks_are_refused(network):

@@ -2,15 +2,10 @@
 
 import math
 
-import pytest
 import torch
 
-import naive
-from beyondkernels.core import InputError, Stream, UncacheableError, build, describe
-from beyondkernels.kernels.classical.arcsin import Arcsin
-from beyondkernels.kernels.classical.correlation import Correlation
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
-from refusals import refused
+from beyondkernels.core import Stream
+from beyondkernels.kernels import Arcsin, Correlation, PolynomialKernel
 
 F64 = torch.float64
 
@@ -29,16 +24,6 @@ def ones(rho: torch.Tensor) -> torch.Tensor:
 
 def sample(n, dim, name="x"):
     return Stream(0).child("correlation", name).normal(n, dim, dtype=F64)
-
-
-def test_every_entry_by_a_loop():
-    x, y = sample(7, 3), sample(5, 3, "y")
-    kernel = Correlation(cubic)
-    found, square = kernel(x, y), kernel(x)
-    for i in range(7):
-        for other, value in [*zip(y, found[i], strict=True), *zip(x, square[i], strict=True)]:
-            rho = naive.cosine(x[i].tolist(), other.tolist())
-            assert float(value) == pytest.approx(0.5 + rho + 2 * rho**3, abs=1e-14)
 
 
 def test_on_the_cube_the_correlation_is_the_inner_product():
@@ -68,15 +53,3 @@ def test_a_constant_may_come_as_a_view():
     gram = Correlation(ones)(sample(3, 2), sample(2, 2))
     gram[0, 0] = 5.0
     assert gram.tolist() == [[5.0, 1.0], [1.0, 1.0], [1.0, 1.0]]
-
-
-def test_identity():
-    assert build(describe(Correlation(cubic))) == Correlation(cubic)
-    with pytest.raises(UncacheableError, match=r"Correlation\.function holds an unnamed function"):
-        describe(Correlation(lambda rho: rho))
-
-
-def test_bad_arguments():
-    with pytest.raises(InputError, match="what function returns must be finite, got 3 infinite or NaN"):
-        Correlation(lambda rho: 1 / (1 - rho))(torch.eye(3))
-    refused("of must be 'cosine' or 'angle', got 'angel'", Correlation, cubic, of="angel")

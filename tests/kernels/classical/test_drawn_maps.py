@@ -5,9 +5,10 @@ import itertools
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.data.inputs import corners
 from beyondkernels.kernels import DerivativeFeatures, ParityFeatures
+from refusals import refused
 
 
 @pytest.mark.parametrize("activation", ["relu", "sine"])
@@ -39,5 +40,4 @@ def test_coordinates_and_then_parities():
     assert torch.equal(ParityFeatures(7, 3).draw(x, Stream(1)), phi[:, :7])
     assert not torch.equal(ParityFeatures(7, 3).draw(x, Stream(2)), phi[:, :7])
     assert torch.equal(ParityFeatures(2, 3).draw(x, Stream(1)), phi[:, :2])
-    with pytest.raises(InputError, match="count must be at most 15: 5 coordinates and 10 parities of degree 3, got 16"):
-        ParityFeatures(16, 3).draw(x, Stream(1))
+    refused("at most 15: 5 coordinates and 10 parities of degree 3, got 16", ParityFeatures(16, 3).draw, x, Stream(1))

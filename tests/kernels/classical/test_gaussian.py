@@ -1,29 +1,15 @@
 """The Gaussian kernel against a loop, against scikit-learn, and far from the origin."""
 
-import math
-
-import pytest
 import torch
 
-from beyondkernels.core import Stream, build, describe
+from beyondkernels.core import Stream
 from beyondkernels.kernels.classical.gaussian import Gaussian
-from refusals import refused
 
 F64 = torch.float64
 
 
 def sample(n, dim, name="x"):
     return Stream(0).child("gaussian", name).normal(n, dim, dtype=F64)
-
-
-@pytest.mark.parametrize("h", [0.5, 3.0, 400.0])
-def test_every_entry_by_a_loop(h):
-    x, y = sample(7, 4), sample(5, 4, "y")
-    found = Gaussian(bandwidth=h)(x, y)
-    for i in range(7):
-        for j in range(5):
-            square = math.fsum((float(a) - float(b)) ** 2 for a, b in zip(x[i], y[j], strict=True))
-            assert float(found[i, j]) == pytest.approx(math.exp(-square / h), rel=1e-13 * (1 + square / h))
 
 
 def test_the_square_is_mirrored_over_strips_of_rows():
@@ -39,9 +25,3 @@ def test_far_from_the_origin_and_far_from_each_other():
     torch.testing.assert_close(Gaussian(2.0)(moved), Gaussian(2.0)(moved - 2.0**30), rtol=1e-13, atol=0)
     assert torch.equal(Gaussian(2.0)(moved[:5], moved[5:]).diagonal(), torch.ones(5, dtype=F64))
     assert float(Gaussian(1e-3)(torch.zeros(1, 1), 1e6 * torch.ones(1, 1))) == 0.0
-
-
-def test_identity_and_bad_bandwidths():
-    assert build(describe(Gaussian(2))) == Gaussian(2.0)
-    for h in (0.0, -1.0, math.inf, math.nan):
-        refused(r"bandwidth must be (positive|finite), got", Gaussian, h)

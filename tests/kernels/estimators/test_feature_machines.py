@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from beyondkernels.core import Stream
 from beyondkernels.kernels.estimators.feature_machines import (
@@ -11,17 +10,6 @@ from beyondkernels.kernels.estimators.feature_machines import (
     RecursiveFeatureMachineRegressor,
 )
 from beyondkernels.kernels.feature_machines.machine import fit_feature_machine
-
-SMALL = [
-    RecursiveFeatureMachineRegressor(rounds=2),
-    RecursiveFeatureMachineRegressor("gaussian", rounds=2, diagonal=True, validation=0.3),
-    RecursiveFeatureMachineClassifier(rounds=2),
-]
-
-
-@parametrize_with_checks(SMALL)
-def test_scikit_learn(estimator, check):
-    check(estimator)
 
 
 def data(n: int = 120) -> tuple[np.ndarray, np.ndarray]:

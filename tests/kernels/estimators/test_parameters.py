@@ -10,9 +10,7 @@ from sklearn.model_selection import GridSearchCV
 
 from beyondkernels.activations.truncated_relu import SmoothedTruncatedReLU, TruncatedReLU
 from beyondkernels.core import Stream
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.classical.random_features import FourierFeatures
+from beyondkernels.kernels import FourierFeatures, Gaussian, InfiniteTangent, Laplace
 from beyondkernels.kernels.estimators import (
     ConjugateKernelClassifier,
     KernelRidgePath,
@@ -22,7 +20,6 @@ from beyondkernels.kernels.estimators import (
     TangentKernelRegressor,
 )
 from beyondkernels.kernels.estimators.network import DEFAULT_NETWORK
-from beyondkernels.kernels.infinite.fully_connected import InfiniteTangent
 from beyondkernels.networks import FromModule, FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
 from module_cases import perceptron
 from refusals import refused
@@ -87,11 +84,6 @@ def test_no_kernel_stands_for_a_gaussian_of_unknown_bandwidth():
     model = KernelRidgePath()
     assert set(model.get_params()) == {"kernel", "ridges", "fit_intercept"}
     assert model.set_params(kernel__bandwidth=3.0).kernel == Gaussian(3.0)
-
-
-def test_numpy_numbers_become_pythons():
-    model = TangentKernelRegressor(FullyConnected(width=7)).set_params(network__width=np.int64(12))
-    assert type(model.network.width) is int
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,7 @@ from sklearn.kernel_ridge import KernelRidge
 from sklearn.preprocessing import KernelCenterer
 
 from beyondkernels.core import Stream
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.estimators import KernelRidgePath
+from beyondkernels.kernels import Gaussian, KernelRidgePath, Laplace
 from beyondkernels.kernels.estimators.ridge import median_bandwidth
 
 X = Stream(0).child("x").normal(25, 3, dtype=torch.float64).numpy()

@@ -1,15 +1,15 @@
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 
 from beyondkernels.core import Stream
-from beyondkernels.kernels.estimators import TangentKernelClassifier, TangentKernelRegressor
+from beyondkernels.kernels import ConjugateKernelRegressor, TangentKernelRegressor, infinite_conjugate, infinite_tangent
 from beyondkernels.kernels.finite.functional import tangent_gram
-from beyondkernels.kernels.infinite.fully_connected import infinite_tangent
 from beyondkernels.networks import FromModule, FullyConnected, Network, Parameterisation, ThreeLayerResNet, TwoLayer
 from module_cases import perceptron
 from naive import ridge_with_intercept
-from refusals import refused
 
 X = Stream(0).child("x").normal(25, 3, dtype=torch.float64)
 Y = (X[:, 0] * X[:, 1] + 2).numpy()
@@ -51,15 +51,14 @@ def test_the_default_network_is_three_layers_of_512_with_biases():
 
 
 @pytest.mark.parametrize("network", [FullyConnected(width=16, depth=4), ThreeLayerResNet(width=16)])
-@pytest.mark.parametrize("group", ["all", "hidden", "last"])
-def test_infinite_width(network: Network, group: str):
-    kernel = infinite_tangent(network, group)
-    model = TangentKernelRegressor(network, infinite_width=True, group=group, ridges=0.2).fit(TRAIN.numpy(), Y[:15])
+@pytest.mark.parametrize("group", ["all", "hidden", "last", None])
+def test_infinite_width(network: Network, group: str | None):
+    given: Any = {"infinite_width": True, "ridges": 0.2}
+    if group is None:
+        kernel, model = infinite_conjugate(network), ConjugateKernelRegressor(network, **given)
+    else:
+        kernel, model = infinite_tangent(network, group), TangentKernelRegressor(network, group=group, **given)
+    model.fit(TRAIN.numpy(), Y[:15])
     expected = by_hand(kernel(TRAIN).numpy(), kernel(TEST, TRAIN).numpy(), Y[:15], 0.2)
     np.testing.assert_allclose(model.predict(TEST.numpy()), expected, rtol=1e-9)
     assert model.kernel_ == kernel
-
-
-def test_a_network_without_limit_says_so():
-    network = ThreeLayerResNet(width=16, form="bottleneck")
-    refused("bottleneck", lambda: TangentKernelClassifier(network, infinite_width=True).fit(TRAIN.numpy(), Y[:15] > 2))

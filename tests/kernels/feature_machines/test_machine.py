@@ -10,9 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import Case, InputError, Problem, Sample, Stream, build, describe, digest
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.laplace import Laplace
+from beyondkernels.core import Case, Problem, Sample, Stream, digest
+from beyondkernels.kernels import Gaussian, Laplace
 from beyondkernels.kernels.feature_machines.machine import (
     FeatureMachineFit,
     RecursiveFeatureMachine,
@@ -164,8 +163,7 @@ def test_the_size_of_blocks_changes_nothing(kernel, diagonal):
     parts = fit_feature_machine(x, y, memory=least, **arguments)
     assert torch.allclose(parts.metric, whole.metric, rtol=0, atol=1e-10)
     assert torch.allclose(parts.predict(new, memory=10_000), whole.predict(new), rtol=0, atol=1e-10)
-    with pytest.raises(InputError, match=r"^memory must be at least 120,000 bytes for an exact fit to 50 points, got"):
-        fit_feature_machine(x, y, memory=least - 1, **arguments)
+    refused(r"at least 120,000 bytes for an exact fit to 50", fit_feature_machine, x, y, memory=least - 1, **arguments)
 
 
 def test_held_out_points_choose_the_round_and_nothing_else():
@@ -187,41 +185,6 @@ def test_held_out_points_choose_the_round_and_nothing_else():
         assert fit.record[rounds - 1].validation_error == pytest.approx(error, rel=1e-9)
     least = min(range(5), key=lambda t: fit.record[t].validation_error or math.inf)
     assert fit.best == least + 1
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"kernel": "laplac"}, r"^kernel must be 'laplace' or 'gaussian', got 'laplac'$"),
-        ({"rounds": 2.0}, r"^rounds must be a whole number, got 2\.0$"),
-        ({"ridge": math.nan}, r"^ridges? must .*, got nan"),
-    ],
-)
-def test_bad_settings(change, sentence):
-    refused(sentence, fit_feature_machine, *product(10, 0), **change)
-    refused(sentence, RecursiveFeatureMachine, **change)
-
-
-def test_bad_samples():
-    x, y = product(10, 0, d=3)
-    with pytest.raises(
-        InputError, match=r"^x must hold at least 2 points to leave one of them out, got n_samples = 1$"
-    ):
-        fit_feature_machine(x[:1], y[:1])
-    with pytest.raises(InputError, match=r"^y must vary to have a gradient, got one value at all 10 points$"):
-        fit_feature_machine(x, torch.full((10, 2), 3.0))
-    refused(r"^y must have shape \(10,\) or \(10, k\), .*, got \(9,\)$", fit_feature_machine, x, y[:9])
-    with pytest.raises(InputError, match=r"^bandwidth must be given where points do not differ, got None and 10 equal"):
-        fit_feature_machine(torch.ones(10, 3), y)
-    with pytest.raises(
-        InputError, match=r"^the predictor of round 1 has no gradient at any training point.* above 1e-05"
-    ):
-        fit_feature_machine(x, y, kernel="gaussian", bandwidth=1e-5)
-    with pytest.raises(InputError, match=r"^the predictor of round 1 has no gradient .* points that differ, would do$"):
-        fit_feature_machine(torch.ones(10, 3), y, bandwidth=1.0, ridge=1.0)
-    with pytest.raises(InputError, match=r"^validation must hold out a point and keep two, got 0\.01 of 10$"):
-        fit_feature_machine(x, y, validation=0.01)
-    refused(r"^x1 must have points of dimension 3, got 4$", lambda: fit_feature_machine(x, y).predict(torch.ones(2, 4)))
 
 
 @dataclass(frozen=True)
@@ -288,6 +251,5 @@ def test_learner_counts_signs():
 
 def test_learner_has_an_identity():
     learner = RecursiveFeatureMachine("gaussian", 3, 4, 1, True, 0.2)
-    assert build(describe(learner)) == learner
     assert digest(learner) == digest(RecursiveFeatureMachine("gaussian", 3.0, 4, 1.0, True, 0.2, memory=10**9))
     assert digest(learner) != digest(RecursiveFeatureMachine("laplace", 3, 4, 1, True, 0.2))

@@ -7,14 +7,11 @@ import torch
 from torch.func import jacrev
 
 from beyondkernels.core import Stream, build, describe
-from beyondkernels.kernels.finite.draws import MeanOverDraws
-from beyondkernels.kernels.infinite.fully_connected import infinite_conjugate, infinite_tangent
+from beyondkernels.kernels import MeanOverDraws, infinite_conjugate, infinite_tangent
 from beyondkernels.networks import FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
-from refusals import refused
 
 F64 = torch.float64
 DRAWS = 4
-NOT_A_NETWORK: Any = "relu"
 
 
 def points(n=5, in_dim=3):
@@ -86,16 +83,3 @@ def test_memory_changes_nothing_and_seeds_do():
     torch.testing.assert_close(MeanOverDraws(network, 2, memory=100_000)(x), kernel(x), rtol=1e-12, atol=1e-14)
     assert (MeanOverDraws(network, 2, seed=1)(x) - kernel(x)).abs().max() > 1e-3
     assert build(describe(kernel)) == kernel
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: MeanOverDraws(FullyConnected(4), 2, "conjugate", "last"), "group must be left at 'all'.*got 'last'"),
-        (lambda: MeanOverDraws(FullyConnected(4), 2, group="lst")(points()), "unknown parameter group 'lst'"),
-        (lambda: MeanOverDraws(FullyConnected(4), 1).standard_error(points()), "draws must be at least 2.*got 1"),
-        (lambda: MeanOverDraws(NOT_A_NETWORK, 1), "network must be a Network, such as "),
-    ],
-)
-def test_bad_input_gets_a_sentence(make, sentence):
-    refused(sentence, make)

@@ -23,7 +23,6 @@ from beyondkernels.kernels import (
     module_tangent_gram,
 )
 from beyondkernels.networks import FromCopy, FromModule, FullyConnected, Linearised
-from refusals import refused
 
 NAME = f"{USER_MODULES}.images"
 if NAME not in sys.modules:  # loaded anew, its functions would not be those that another test file holds
@@ -100,12 +99,6 @@ def test_full_and_features_are_told_the_shape():
     error = MeanOverDraws(NETWORK, draws=2).standard_error(x)
     assert error.shape == (4, 4)
     assert (error > 0).any()
-
-
-def test_a_shape_that_does_not_fit():
-    with pytest.raises(InputError, match=r"in_shape must have as many numbers as points, 72, got \(2, 6\)"):
-        FiniteTangent(NETWORK, in_shape=(2, 6))(batch(3).flatten(1))
-    refused("in_shape must be positive", FiniteTangent, NETWORK, in_shape=(2, 0))
 
 
 def test_an_estimator_folds_rows():

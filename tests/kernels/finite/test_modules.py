@@ -16,6 +16,7 @@ from beyondkernels.kernels.finite.functional import module_tangent_gram
 from beyondkernels.kernels.finite.memory import peak_bytes
 from beyondkernels.kernels.finite.module_gradient import ModuleGradient
 from beyondkernels.kernels.finite.windows import paddings, windows
+from refusals import refused, told
 
 IMAGE, SERIES, WORDS = (2, 7, 6), (2, 9), (5, 4)
 
@@ -292,6 +293,12 @@ def same(value: torch.Tensor, truth: torch.Tensor, relative: float = 1e-10) -> b
     return value.shape == truth.shape and bool((value - truth).abs().max() <= relative * truth.abs().max())
 
 
+def exact(module: nn.Module, x: torch.Tensor) -> bool:
+    """Whether the kernel of a batch is what gradients point by point make of it."""
+    truth = jacobian(module, x)
+    return same(module_tangent_gram(module, x, outputs="full"), torch.einsum("nap,mbp->nmab", truth, truth))
+
+
 def gradient_of(module: nn.Module, x: torch.Tensor) -> ModuleGradient:
     params = {name: value.detach() for name, value in module.named_parameters()}
 
@@ -324,19 +331,8 @@ def test_which_parameters_are_differentiated_by_layers(name):
     else:
         assert isinstance(expected, set)
         assert found >= expected
-        rest = {
-            "slopes",
-            "idle",
-            "weight_ih",
-            "in_proj_weight",
-            "in_proj_bias",
-            "scale",
-            "layer.weight",
-            "tell.weight",
-            "0.weight",
-            "original0",
-        }
-        assert not any(one.endswith(other) for one in found - expected for other in rest)
+        rest = ("slopes", "idle", "_ih", "in_proj", "scale", "layer.weight", "tell.weight", "0.weight", "original0")
+        assert not any(other in one for one in found - expected for other in rest)
         assert len(found) < len(list(module.parameters()))
 
 
@@ -367,8 +363,7 @@ def test_a_module_that_does_not_take_random_points_is_checked_at_its_own():
     with seeded_globally(Stream(0)):
         module = Places().double()
     x = torch.tensor([[0.0, 1.0], [3.0, 3.0], [2.0, 0.0], [1.0, 2.0]], dtype=torch.float64)
-    truth = jacobian(module, x)
-    assert same(module_tangent_gram(module, x, outputs="full"), torch.einsum("nap,mbp->nmab", truth, truth))
+    assert exact(module, x)
     assert type(gradient_of(module, x)._rest) is JacobianGradient
 
 
@@ -376,9 +371,8 @@ def test_words_and_a_table_that_is_used_at_both_ends():
     with seeded_globally(Stream(0)):
         module = Language().double()
     x = torch.tensor([[1, 2, 0], [3, 3, 5], [6, 0, 0], [4, 2, 1]])
-    truth = jacobian(module, x)
     assert gradient_of(module, x).by_layers == {"words.weight", "mix.weight", "mix.bias"}
-    assert same(module_tangent_gram(module, x, outputs="full"), torch.einsum("nap,mbp->nmab", truth, truth))
+    assert exact(module, x)
 
 
 @pytest.mark.parametrize("name", ["strided", "late", "residual", "twice", "encoder"])
@@ -437,9 +431,7 @@ def test_the_budget_is_kept(name):
         return module_tangent_gram(module, x, outputs=outputs, memory=memory)
 
     for outputs in ("full", "traced"):
-        with pytest.raises(InputError) as refusal:
-            gram(outputs, 1)
-        budget = int(1.05 * int(str(refusal.value).split("at least ")[1].split(" bytes")[0].replace(",", "")))
+        budget = int(1.05 * told("at least", gram, outputs, 1))
         found = []
         assert peak_bytes(lambda found=found, b=budget, o=outputs: found.append(gram(o, b))) <= budget
         assert same(found[0], gram(outputs, 2**30), 1e-12)
@@ -465,10 +457,8 @@ def test_at_other_numbers_than_the_modules_own():
     module.load_state_dict({**module.state_dict(), **other, **means})
     truth = jacobian(module, x)
     assert same(value, torch.einsum("nap,mbp->nmab", truth, truth))
-    with pytest.raises(InputError, match=r"unknown parameter or buffer 'last\.wieght', did you mean last\.weight"):
-        module_tangent_gram(module, x, params={"last.wieght": torch.zeros(1)})
-    with pytest.raises(InputError, match=r"last\.bias must have shape \(3,\), got \(1,\)"):
-        module_tangent_gram(module, x, params={"last.bias": torch.zeros(1)})
+    refused(r"buffer 'last\.wieght', did you", module_tangent_gram, module, x, params={"last.wieght": torch.zeros(1)})
+    refused(r"must have shape \(3,\), got \(1,\)", module_tangent_gram, module, x, params={"last.bias": torch.zeros(1)})
 
 
 def test_training_mode_is_left_alone_and_not_used():
@@ -492,8 +482,7 @@ def test_points_that_meet_are_left_to_single_points():
     with seeded_globally(Stream(0)):
         module(x.float())
     module = module.double().eval()
-    truth = jacobian(module, x)
-    assert same(module_tangent_gram(module, x, outputs="full"), torch.einsum("nap,mbp->nmab", truth, truth))
+    assert exact(module, x)
 
 
 def test_a_module_that_takes_another_path_says_so():
@@ -524,7 +513,6 @@ def test_windows_are_what_a_convolution_sees(dims):
 def test_sizes_that_are_equal_by_chance_do_not_deceive():
     module, _, _ = made("attention")
     x = batch(5, WORDS)  # as many points as words
-    truth = jacobian(module, x)
-    assert same(module_tangent_gram(module, x, outputs="full"), torch.einsum("nap,mbp->nmab", truth, truth))
+    assert exact(module, x)
     assert math.prod(x.shape[:1]) == WORDS[0]
     assert layers.Layout(1, 1, 6, 5) in gradient_of(module, x)._layouts

@@ -16,9 +16,8 @@ from beyondkernels.kernels.infinite.fully_connected import (
     infinite_conjugate,
     infinite_tangent,
 )
-from beyondkernels.networks import FromModule, FullyConnected, Parameterisation, ThreeLayerResNet, TwoLayer
+from beyondkernels.networks import FullyConnected, Parameterisation
 from limits import PAIRS, check_against_means, erf_pair, layer_grams
-from refusals import refused
 
 F64 = torch.float64
 SCALES = {
@@ -28,9 +27,6 @@ SCALES = {
     "standard, biases": Parameterisation("standard", weight_variance=1.2, bias_variance=0.0, readout_bias_variance=0.4),
 }
 WIDTH = 50
-NOT_A_DEPTH: Any = 2.5
-NOT_A_GROUP: Any = 2
-A_WORD: Any = "standard"
 ONE = torch.ones(1, 1, dtype=F64)
 
 
@@ -228,36 +224,6 @@ def test_networks_name_their_kernels():
     for group in network.groups():
         assert infinite_tangent(network, group=group) == InfiniteTangent(3, "erf", scales, group, WIDTH)
     assert infinite_tangent(FullyConnected(WIDTH, 2)) == InfiniteTangent(2)
-
-
-def linear_module(in_dim, out_dim):
-    return torch.nn.Linear(in_dim, out_dim)
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: InfiniteTangent(NOT_A_DEPTH), "depth must be a whole number, got 2.5"),
-        (lambda: InfiniteTangent(2, parameterisation=SCALES["standard"]), "grows with the width"),
-        (
-            lambda: InfiniteTangent(2, group="first"),
-            "group must be all, hidden, last, layer1, output, or a tuple of layers by .* from 1 to 2, got 'first'",
-        ),
-        (lambda: InfiniteTangent(2, group=NOT_A_GROUP), "group must be text or a list, got 2"),
-        (lambda: infinite_tangent(FullyConnected(8), group="layer3"), "layer1, layer2, output, or .* got 'layer3'"),
-        (
-            lambda: InfiniteTangent(2, parameterisation=A_WORD),
-            r"parameterisation must be a Parameterisation, such as Parameterisation\(kind='ntk'\), got 'standard'",
-        ),
-        (lambda: InfiniteTangent(2, "rellu"), "unknown activation 'rellu', did you mean relu"),
-        (lambda: infinite_tangent(ThreeLayerResNet(8, "bottleneck")), "no deterministic infinite-width limit.*Mean"),
-        (lambda: infinite_tangent(TwoLayer(8)), "got TwoLayer, whose weights follow an Initialisation"),
-        (lambda: infinite_conjugate(FromModule(linear_module, "linear")), "must be a FullyConnected.*got FromModule"),
-        (lambda: activation("tanh").dual(ONE, ONE, ONE), "Tanh has no dual map in closed form"),
-    ],
-)
-def test_bad_input_gets_a_sentence(make, sentence):
-    refused(sentence, make)
 
 
 @pytest.mark.parametrize("name", ["relu", "erf", "quadratic", "tanh"])

@@ -12,7 +12,6 @@ from beyondkernels.kernels.infinite.resnet import InfiniteResNetConjugate, Infin
 from beyondkernels.networks import Parameterisation, ThreeLayerResNet
 from limits import PAIRS, check_against_means
 from naive import gaussian_mean, truncated_relu
-from refusals import refused
 
 F64 = torch.float64
 SCALES = {
@@ -108,19 +107,3 @@ def test_networks_name_their_kernels_and_kernels_say_what_they_are():
     assert InfiniteResNetTangent(group=(1, "U")) == InfiniteResNetTangent(group=("U", "W"))
     tangent = InfiniteResNetTangent("erf", scales, ("U", "W"), WIDTH)
     assert build(describe(tangent)) == tangent
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: InfiniteResNetTangent(parameterisation=SCALES["standard"]), "width must be given: .* grows with the"),
-        (lambda: InfiniteResNetTangent(group=("V",)), r"by name or by number from 1 to 3, got \('V',\)"),
-        (
-            lambda: InfiniteResNetTangent(group="first"),
-            "group must be all, hidden, last, W, U, A, or a tuple of layers",
-        ),
-        (lambda: InfiniteResNetConjugate(parameterisation=Parameterisation(readout_bias_variance=1.0)), "has no bias"),
-    ],
-)
-def test_bad_input_gets_a_sentence(make, sentence):
-    refused(sentence, make)

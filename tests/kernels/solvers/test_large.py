@@ -8,15 +8,11 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.kernels.base import Kernel
-from beyondkernels.kernels.classical.function import FunctionKernel
-from beyondkernels.kernels.classical.gaussian import Gaussian
-from beyondkernels.kernels.classical.laplace import Laplace
-from beyondkernels.kernels.classical.polynomial import PolynomialKernel
+from beyondkernels.kernels import FunctionKernel, Gaussian, Kernel, Laplace, PolynomialKernel
 from beyondkernels.kernels.solvers import definiteness
 from beyondkernels.kernels.solvers.large import _plan, _Problem, solve_large
 from beyondkernels.kernels.solvers.nystrom import Preconditioner, nystrom_factor
-from refusals import refused
+from refusals import refused, told
 
 F64 = torch.float64
 KERNELS = [Gaussian(3.0), 5 * Laplace(2.0), PolynomialKernel(2, 1.0)]
@@ -190,8 +186,7 @@ def test_an_indefinite_kernel_is_named():
     )
     for centres in (0, 50):
         refused(sentence, solve_large, Indefinite(), x, y, 0.1, stream=Stream(0), centres=centres)
-    with pytest.raises(InputError, match=r"kernel is indefinite: \d+ of the points have a Gram matrix with the eigen"):
-        nystrom_factor(Indefinite(), x, 50, Stream(0))
+    refused(r"is indefinite: \d+ of the points have a Gram matrix with", nystrom_factor, Indefinite(), x, 50, Stream(0))
 
     class Negative(Indefinite):
         def _diagonal(self, x):
@@ -302,35 +297,10 @@ def test_the_plan_keeps_to_the_budget():
 
 def test_a_budget_too_small_is_named_with_what_would_do():
     x, y, _ = sample(n=100)
-    with pytest.raises(
-        InputError, match=r"memory must be at least (\d+) bytes for 100 points, 1 outputs and tiles of 32"
-    ) as e:
-        solve_large(Gaussian(1.0), x, y, 0.1, stream=Stream(0), memory=1000)
-    enough = int(str(e.value).split("at least ")[1].split()[0])
+    enough = told("memory must be at least", solve_large, Gaussian(1.0), x, y, 0.1, stream=Stream(0), memory=1000)
     assert solve_large(Gaussian(1.0), x, y, 0.1, stream=Stream(0), memory=enough).memory == enough
-    with pytest.raises(
-        InputError, match=r"for 100 centres among 100 points, got 200000, where (\d+) centres would do"
-    ) as e:
-        solve_large(Gaussian(1.0), x, y, 0.1, stream=Stream(0), memory=200_000, centres=100)
-    fitting = int(str(e.value).split("where ")[1].split()[0])
+    fitting = told("where", solve_large, Gaussian(1.0), x, y, 0.1, stream=Stream(0), memory=200_000, centres=100)
     assert solve_large(Gaussian(1.0), x, y, 0.1, stream=Stream(0), memory=200_000, centres=fitting).converged
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"ridge": 0.0}, r"ridge must lie in \(0, inf\), got 0.0"),
-        ({"tolerance": 1.0}, r"tolerance must lie in \(0, 1\), got 1.0"),
-        ({"max_iterations": -1}, "max_iterations must not be negative, got -1"),
-        ({"centres": 5}, "centres must lie between 0 and the 4 points, got 5"),
-        ({"max_iterations": 1.5}, "max_iterations must be a whole number, got 1.5"),
-        ({"y": torch.ones(3)}, r"y must have shape \(4,\) or \(4, k\)"),
-        ({"x": torch.zeros(0, 2)}, "x must hold at least one point, got none"),
-    ],
-)
-def test_bad_input_is_named(change, sentence):
-    arguments = {"kernel": Gaussian(1.0), "x": torch.eye(4), "y": torch.ones(4), "ridge": 1.0, "stream": Stream(0)}
-    refused(sentence, solve_large, **(arguments | change))
 
 
 def test_rounding_does_not_grow_from_block_to_block(monkeypatch):

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.kernels.solvers.linearised import Descent, linearised_training
 from beyondkernels.networks import FullyConnected, Linearised
-from refusals import refused
 
 F64 = torch.float64
 
@@ -156,18 +155,3 @@ def test_a_full_tensor_without_coupling_is_the_shared_kernel():
     torch.testing.assert_close(full.train(times), shared.train(times))
     torch.testing.assert_close(full.predict(block[:, :, None, None] * eye, times), shared.predict(block, times))
     torch.testing.assert_close(full.losses(0.05), shared.losses(0.05))
-
-
-def test_bad_input_is_named():
-    eye, y = torch.eye(3), torch.ones(3, 2)
-    with pytest.raises(InputError, match=r"gram must have shape \(3, 3, 2, 2\) to fit y, got \(3, 3, 4, 4\)"):
-        linearised_training(torch.ones(3, 3, 4, 4), y)
-    refused("gram is indefinite", linearised_training, -eye, y)
-    refused("start must have 2 outputs like y, got 1", linearised_training, eye, y, torch.ones(3))
-    training = linearised_training(2 * eye, y)
-    refused(r"block must have shape \(m, 3\) to fit the gram, got \(2, 4\)", training.predict, torch.ones(2, 4), 1.0)
-    refused(r"start must have shape \(2,\) or \(2, k\)", training.predict, torch.ones(2, 3), 1.0, torch.ones(3, 2))
-    refused("times must not be negative, got -1", training.train, [1.0, -1.0])
-    refused("steps must be whole numbers, got others", training.train, Descent(0.1, [1.5]))  # pyright: ignore[reportArgumentType]
-    for rate in (0.0, 1.0, math.nan):
-        refused(r"rate must lie in \(0, 1\.0\), got", training.train, Descent(rate, [1]))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.kernels.solvers.ridge import ridge_path
 from refusals import refused
 
@@ -124,30 +124,3 @@ def test_without_a_ridge_a_singular_matrix_is_refused():
     refused(sentence, ridge_path, x @ x.T, torch.ones(6), [0.0, 1.0])
     path = ridge_path(x @ x.T, torch.ones(6), [1.0])
     refused(sentence, path.coefficients, 0.0)
-
-
-@pytest.mark.parametrize(
-    ("change", "sentence"),
-    [
-        ({"y": torch.ones(4)}, r"y must have shape \(3,\) or \(3, k\), a row for each point, got \(4,\)"),
-        ({"y": torch.tensor([1, torch.nan, 2])}, "y must be finite, got 1 infinite or NaN entries"),
-        ({"ridges": []}, "ridges must hold at least one number, got none"),
-        ({"ridges": [1.0, -0.5]}, "ridges must be finite and not negative, got -0.5"),
-        ({"ridges": [1.0, 0.1, 1.0]}, "ridges must differ, got 1 twice"),
-        ({"gram": torch.eye(3) - 1}, r"gram is indefinite: its smallest eigenvalue is −2 "),
-    ],
-)
-def test_bad_input_is_named(change, sentence):
-    arguments = {"gram": torch.eye(3), "y": torch.ones(3), "ridges": [1.0]}
-    refused(sentence, ridge_path, **(arguments | change))
-
-
-def test_bad_blocks_and_criteria_are_named():
-    path = ridge_path(torch.eye(3), torch.ones(3, 2))
-    with pytest.raises(
-        InputError, match=r"block must have shape \(m, 3\), a column for each fitted point, got \(2, 4\)"
-    ):
-        path.predict(torch.ones(2, 4))
-    refused(r"y_val must have shape \(2,\) or \(2, k\)", path.validation_errors, torch.ones(2, 3), torch.ones(3, 2))
-    refused("y_val must have 2 outputs like y, got 1", path.validation_errors, torch.ones(2, 3), torch.ones(2))
-    refused("unknown criterion 'lo', did you mean loo", path.choose, "lo")

@@ -1,13 +1,8 @@
 import pytest
 
 from beyondkernels.core import InputError
-from beyondkernels.lab import Claim, ExperimentPage, Setting, write_report
+from beyondkernels.lab import Claim, ExperimentPage, write_report
 from beyondkernels.lab.report.pages import SMOKE_BANNER
-
-
-def test_origins_are_known():
-    with pytest.raises(InputError, match="unknown origin 'papers', did you mean paper"):
-        Setting("rate", 1.0, "papers")  # pyright: ignore[reportArgumentType]
 
 
 def test_two_figures_of_one_name_are_refused(figures):

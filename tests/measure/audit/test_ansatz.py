@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
@@ -40,15 +42,13 @@ def naive_product(function, x: torch.Tensor) -> np.ndarray:
 @pytest.mark.parametrize("network", [of(dense), FullyConnected(width=10, depth=2)])
 def test_vectors_against_gradients_in_the_points(network):
     at, x = drawn(network, Toy())
-    found = sensitivity(at, x)
-    assert found is not None
+    found: Any = sensitivity(at, x)
     expected = naive_product(lambda leaf: at.network.apply(at.params, at.buffers, leaf)[0], x)
     scale = np.trace(expected) / np.trace(product(found))  # a parameterisation may scale the points first
     assert scale * product(found) == pytest.approx(expected, rel=1e-4, abs=1e-5 * np.trace(expected))
     assert scale == pytest.approx(1, rel=1e-4) or isinstance(network, FullyConnected)
     assert (found.shape, found.patches) == ((6,), False)
-    gradients = input_gradients(at, x)
-    assert gradients is not None
+    gradients: Any = input_gradients(at, x)
     J = gradients.flatten(0, 1).numpy()
     assert J.T @ J / len(x) == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
@@ -57,8 +57,7 @@ def test_a_network_that_starts_as_zero_uses_no_direction():
     """Pairs of neurons cancel each other, and what rounding leaves of their gradients is no direction."""
     at, x = drawn(TwoLayer(5), Toy(kind="signs"))
     assert np.abs(at(x).numpy()).max() < 1e-6
-    found = sensitivity(at, x)
-    assert found is not None
+    found: Any = sensitivity(at, x)
     assert found.weight is not None
     assert not product(found).any()
     assert outer_cosine(found.factor, found.weight) == 0
@@ -89,8 +88,7 @@ def test_patches_against_gradients_in_each_patch(factory):
             for group in range(groups):
                 for q in range(g.shape[2]):
                     total += np.outer(g[group, :, q].double().numpy(), g[group, :, q].double().numpy())
-    found = sensitivity(at, x)
-    assert found is not None
+    found: Any = sensitivity(at, x)
     assert product(found) == pytest.approx(total / len(x), rel=1e-3, abs=1e-5 * np.trace(total))
     assert (found.shape, found.patches) == ((4 // groups, 3, 3), True)
 
@@ -104,8 +102,7 @@ def test_tokens_are_patches():
         for o in module(leaf)[0]:
             (g,) = torch.autograd.grad(o, leaf, retain_graph=True)
             total += sum(np.outer(row, row) for row in g[0].double().numpy())
-    found = sensitivity(at, x)
-    assert found is not None
+    found: Any = sensitivity(at, x)
     assert product(found) == pytest.approx(total / len(x), rel=1e-3, abs=1e-5 * np.trace(total))
     assert (found.shape, found.patches) == ((6,), True)
 
@@ -124,8 +121,7 @@ def test_the_measurement_is_made_of_these():
             pytest.approx(expected[-1]),
         )
     assert (found.scalars["ansatz/defined"], found.scalars["ansatz/patches"]) == (1, 0)
-    end = seen[-1]
-    assert end is not None
+    end: Any = seen[-1]
     values, vectors = np.linalg.eigh(product(end))
     assert found.arrays["ansatz/end/shares"] == pytest.approx(values[::-1][:3] / values.sum())
     directions = found.arrays["ansatz/end/directions"]

@@ -5,7 +5,7 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.execution import perform
-from beyondkernels.measure import PointErrors
+from beyondkernels.measure import OutputSpread, PointErrors
 from beyondkernels.store import RunSpec
 
 X = bk.core.Stream(0).child("points").normal(60, 3)
@@ -17,7 +17,7 @@ def test_errors_are_those_of_the_predictions_and_kernels_are_not_asked_again():
     for labels in (y, X[:, :2] ** 2):
         problem = bk.data.given((X[:40], labels[:40]), test=(X[40:], labels[40:]))
         (outcome,) = perform(
-            [RunSpec(problem, bk.kernels.KernelRidge(KERNEL), 40, 20, 0, measurements=(PointErrors(),))]
+            [RunSpec(problem, bk.kernels.KernelRidge(KERNEL), 40, 20, 0, measurements=(PointErrors(), OutputSpread()))]
         )
         assert outcome.predictor is not None
         out = outcome.predictor(problem.take("test", 20, 0).x)
@@ -25,3 +25,5 @@ def test_errors_are_those_of_the_predictions_and_kernels_are_not_asked_again():
         truth = (out.sign() != target).double()[:, 0] if labels is y else ((out - target) ** 2).sum(1)
         np.testing.assert_allclose(outcome.arrays["test_errors"], truth, rtol=1e-6)
         assert torch.equal(outcome.predicted["test"], out)
+        spread = ((out - out.mean(0)) ** 2).sum(1).mean() ** 0.5
+        assert abs(outcome.scalars["output_spread"] - float(spread)) <= 1e-9 * float(spread) > 0

@@ -28,3 +28,6 @@ from beyondkernels.algorithms.optimisers.schedules import (
     WarmUp as WarmUp,
     schedule as schedule,
 )
+from beyondkernels.core.boundary import check_exports as _check_exports
+
+_check_exports(globals())

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 import torch
 
 from beyondkernels.core import require
-from beyondkernels.core.errors import shown
+from beyondkernels.core.errors import shown, warn
 from beyondkernels.kernels.checks import MEMORY
 from beyondkernels.kernels.estimators.arguments import whole_number, yes_or_no
 from beyondkernels.kernels.estimators.base import KernelMachine
@@ -56,10 +55,9 @@ class NetworkKernelMachine(KernelMachine):
         scales = getattr(network, "parameterisation", None)
         without = isinstance(scales, Parameterisation) and scales.bias_variance is None
         if without and points is not None and points[0].numel() == 1:
-            warnings.warn(
+            warn(
                 "a network without biases sees of a single number little more than its sign and its size: "
                 "Parameterisation(bias_variance=1.0) gives it biases",
-                stacklevel=4,
             )
         return network
 

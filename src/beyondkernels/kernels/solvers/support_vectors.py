@@ -21,10 +21,16 @@ LIMITS = (1e-4, 1e6)
 _MAX_ITERATIONS, _FOR_EACH_POINT = 20_000, 20
 """Of libsvm for each pair of classes, whichever is more. Labels that are noise would take hours at a large penalty."""
 
+Predict = Callable[[np.ndarray], np.ndarray]
+"""From the kernel of other points and the training points, (m, n), to classes, (m,)."""
+
+Machines = Callable[[np.ndarray, np.ndarray, float], Callable[[float], Predict]]
+"""From a Gram matrix, classes and how often a point comes to what is fitted with a penalty."""
+
 
 @dataclass(frozen=True)
 class PenaltyChoice:
-    """The penalty of a support vector machine that cross-validation chooses.
+    """The penalty that cross-validation chooses, of a support vector machine or of logistic regression.
 
     Arguments:
         penalty: C, relative to the mean of the kernel's diagonal.
@@ -65,9 +71,7 @@ def folds_of(classes: np.ndarray, groups: torch.Tensor | None = None, count: int
     return fold[places]
 
 
-def fitted_machine(
-    gram: np.ndarray, classes: np.ndarray, penalty: float, copies: float = 1.0
-) -> Callable[[np.ndarray], np.ndarray]:
+def fitted_machine(gram: np.ndarray, classes: np.ndarray, penalty: float, copies: float = 1.0) -> Predict:
     r"""A support vector machine, for several classes one for each pair of them.
 
     .. math:: \min_{f, b} \tfrac12 |f|_K^2 + \frac{C}{m \bar k} \sum_i \max(0, 1 - y_i (f(x_i) + b)),
@@ -96,7 +100,18 @@ def fitted_machine(
     return machine.predict
 
 
-def choose_penalty(gram: np.ndarray, classes: np.ndarray, folds: np.ndarray, copies: float = 1.0) -> PenaltyChoice:
+def support_vector_machines(gram: np.ndarray, classes: np.ndarray, copies: float = 1.0) -> Callable[[float], Predict]:
+    """From a penalty to :func:`fitted_machine` with it."""
+    return lambda penalty: fitted_machine(gram, classes, penalty, copies)
+
+
+def choose_penalty(
+    gram: np.ndarray,
+    classes: np.ndarray,
+    folds: np.ndarray,
+    copies: float = 1.0,
+    machines: Machines = support_vector_machines,
+) -> PenaltyChoice:
     """The penalty with the best accuracy on folds that are left out one by one; of equal ones the smallest.
 
     While the best penalty is the first or the last that was tried, a tenth or ten times of it is tried, within
@@ -107,15 +122,17 @@ def choose_penalty(gram: np.ndarray, classes: np.ndarray, folds: np.ndarray, cop
         classes: 0, 1, 2, …, shape (n,).
         folds: the fold of each point, shape (n,).
         copies: how often a point comes on average.
+        machines: what is fitted.
     """
     right = dict.fromkeys(PENALTIES, 0)
 
     def count(penalties: list[float]) -> None:
         for fold in np.unique(folds):
             inside, outside = np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)
-            square, block = gram[np.ix_(inside, inside)], gram[np.ix_(outside, inside)]
+            block = gram[np.ix_(outside, inside)]
+            machine = machines(gram[np.ix_(inside, inside)], classes[inside], copies)
             for penalty in penalties:
-                predicted = fitted_machine(square, classes[inside], penalty, copies)(block)
+                predicted = machine(penalty)(block)
                 right[penalty] = right.get(penalty, 0) + int((predicted == classes[outside]).sum())
 
     count(list(PENALTIES))

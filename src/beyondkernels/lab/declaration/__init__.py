@@ -1,5 +1,6 @@
 """The frame for experiments: coordinates, searches, one tidy table, and claims, tables and figures over it."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.lab.declaration.bisection import Bisection as Bisection, Needed as Needed
 from beyondkernels.lab.declaration.evaluation import (
     Reading as Reading,
@@ -66,3 +67,5 @@ from beyondkernels.lab.declaration.statements import (
 from beyondkernels.lab.declaration.tables import Shown as Shown, Table as Table
 from beyondkernels.lab.declaration.texts import fill as fill, read_text as read_text
 from beyondkernels.lab.declaration.values import Value as Value, least as least, of as of
+
+_check_exports(globals())

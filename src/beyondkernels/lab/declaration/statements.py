@@ -128,7 +128,7 @@ class Statement(Checked):
         measured = replace(measured, holds=judged.holds, reason=judged.reason, slack=judged.slack)
         if judged.holds is not True and self.cause:
             measured = replace(measured, cause=self.cause, because=self.because)
-        elif judged.holds is False:
+        elif judged.holds is False and self.kind != "question":
             measured = replace(measured, cause="open", because="nobody has looked into it yet")
         return replace(measured, sets=tuple(self._passes(select(rows, {"seed": each}), quantities) for each in sets))
 

@@ -1,5 +1,6 @@
 """Claims, figure kinds, tables and static pages: plain data in, files out; nothing is trained here."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.lab.report.claims import (
     Above as Above,
     AtLeast as AtLeast,
@@ -47,3 +48,5 @@ from beyondkernels.lab.report.verdicts import (
     state_of as state_of,
     verdict_sentence as verdict_sentence,
 )
+
+_check_exports(globals())

@@ -22,9 +22,10 @@ PaperKind = Literal["bound", "existence", "probability", "order", "number", "sen
 """What a paper states: a bound from one side; that something exists; that something happens with high probability; an
 asymptotic order; a printed number; anything else that it says in words."""
 
-OurKind = Literal["control", "expectation", "check"]
+OurKind = Literal["control", "expectation", "check", "question"]
 """What we add: a control, without which a claim would say little; what we expect beyond the paper; a check of the
-machinery, which no result of an experiment could make fail."""
+machinery, which no result of an experiment could make fail; a question to a user's own model, of which no answer is
+expected."""
 
 Kind = PaperKind | OurKind
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from beyondkernels.core import require, unknown
 from beyondkernels.lab.report.claims import Claim
@@ -39,10 +39,6 @@ class Setting:
     value: Any
     origin: Origin = "ours"
     why: str = ""
-
-    def __post_init__(self) -> None:
-        if self.origin not in get_args(Origin):
-            unknown("origin", str(self.origin), get_args(Origin))
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,9 @@ from beyondkernels.lab.report.verdicts import STATES, verdict_sentence
 SOURCES: dict[Source, str] = {"paper": "What the paper says", "ours": "What we add"}
 """Headings of the claims, by who says them."""
 
+ASKED = "What was asked of the model"
+"""The heading of claims that are all questions to a user's model."""
+
 KINDS: dict[Kind, str] = {
     "bound": "a bound",
     "existence": "an existence",
@@ -28,6 +31,7 @@ KINDS: dict[Kind, str] = {
     "control": "a control",
     "expectation": "our expectation",
     "check": "a check of the machinery",
+    "question": "",
 }
 """What kind of statement a claim is, behind the place where it stands."""
 
@@ -97,6 +101,8 @@ def claims_view(page: ExperimentPage) -> dict[str, Any]:
         for source, title in SOURCES.items()
     }
     shown = [claim for claim, view in zip(page.claims, views, strict=True) if view["interval"]]
+    if all(claim.kind == "question" for claim in page.claims):
+        by_source = {ASKED: views}
     return {
         "all": views,
         "by_source": {title: each for title, each in by_source.items() if each},

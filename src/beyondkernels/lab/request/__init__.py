@@ -1,5 +1,6 @@
 """From an experiment's name to its result: requests, rounds, estimates, progress, and what a store keeps of it."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.lab.catalogue import CATALOGUE as CATALOGUE, find as find
 from beyondkernels.lab.papers import PAPERS as PAPERS, paper_of as paper_of
 from beyondkernels.lab.request.forecast import Forecast as Forecast, dry_run as dry_run
@@ -19,3 +20,5 @@ from beyondkernels.lab.request.stored_page import (
     is_known as is_known,
     page_from_store as page_from_store,
 )
+
+_check_exports(globals())

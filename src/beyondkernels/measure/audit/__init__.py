@@ -1,5 +1,6 @@
 """What an audit measures: when features appear, in which layers, and what they are."""
 
+from beyondkernels.core.boundary import check_exports as _check_exports
 from beyondkernels.measure.audit.ansatz import Ansatz as Ansatz, Sensitivity as Sensitivity, sensitivity as sensitivity
 from beyondkernels.measure.audit.first_layer import (
     FirstLayer as FirstLayer,
@@ -15,7 +16,11 @@ from beyondkernels.measure.audit.outer import (
     root_cosine as root_cosine,
     top_directions as top_directions,
 )
-from beyondkernels.measure.audit.points import PointErrors as PointErrors
+from beyondkernels.measure.audit.points import (
+    Modes as Modes,
+    OutputSpread as OutputSpread,
+    PointErrors as PointErrors,
+)
 from beyondkernels.measure.audit.similarity import (
     centred_alignment as centred_alignment,
     linear_similarity as linear_similarity,
@@ -23,3 +28,5 @@ from beyondkernels.measure.audit.similarity import (
 )
 from beyondkernels.measure.audit.squared import SquaredError as SquaredError
 from beyondkernels.measure.audit.weights import relative_move as relative_move, weight_correlation as weight_correlation
+
+_check_exports(globals())

@@ -30,5 +30,7 @@ PAPER = Paper(
         "theorem2": "theorem2:Theorem2",
         "theorem4": "theorem4:Theorem4",
         "theorem34": "theorem34:Theorem34",
+        "two-gaussians": "two_gaussians:TwoGaussians",
+        "unstructured": "unstructured:Unstructured",
     },
 )

@@ -5,7 +5,6 @@ from hypothesis import given, strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure as Canvas
 
-from beyondkernels.core import InputError
 from beyondkernels.lab import Curves, Line, render_svg
 from beyondkernels.lab.report.figures.axes import prepare_x, steps_ticks
 from beyondkernels.lab.report.figures.base import NARROW, WIDE
@@ -28,14 +27,6 @@ def test_ticks_lie_inside_and_are_few(low, ratio):
 def test_points_that_all_have_one_place_on_a_logarithmic_axis(place):
     figure = Curves(name="a", title="a", lines=[Line("a", [place], [1.0]), Line("b", [place], [2.0])], x_scale="log")
     assert "<svg" in render_svg(figure)
-
-
-def test_unknown_scales_are_named():
-    line = Line("a", [0, 1], [0, 1])
-    with pytest.raises(InputError, match="unknown x_scale 'logg', did you mean log"):
-        render_svg(Curves(name="a", title="a", lines=[line], x_scale="logg"))  # pyright: ignore[reportArgumentType]
-    with pytest.raises(InputError, match="unknown y_scale"):
-        render_svg(Curves(name="a", title="a", lines=[line], y_scale="steps"))  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import math
+import statistics
 from dataclasses import replace
 from typing import Any
 
@@ -15,6 +16,7 @@ from beyondkernels.papers.bfc.problems import (
     skip_graph,
 )
 from beyondkernels.papers.bfc.problems.matrices import conditioned, nested
+from beyondkernels.papers.bfc.problems.moments import _estimated
 from refusals import refused
 
 SMALL = QuadraticTarget(3, (2, 1), skip_graph(3), (1.0, 0.2))
@@ -107,6 +109,16 @@ def test_exact_moments_by_quadrature(name, quadrature):
     assert problem.target_mean.exact
     assert problem.target_mean.value == pytest.approx(mean, rel=1e-10)
     assert problem.target_std.value == pytest.approx(math.sqrt(float(p @ (target - mean).square())), rel=1e-10)
+
+
+def test_errors_of_estimates_are_the_spread_over_samples():
+    samples = 6 * Stream(0).uniform(2000, 500, dtype=torch.float64)
+    found = [_estimated(sample) for sample in samples]
+    for estimates in ([each.mean for each in found], [each.std for each in found]):
+        spread = statistics.stdev(each.value for each in estimates)
+        assert statistics.fmean(each.error for each in estimates) == pytest.approx(spread, rel=0.1)
+        assert not estimates[0].exact
+    assert [_estimated(torch.tensor(few)).std.error for few in ([1.0, 1.0], [-1.0, 1.0])] == [0, 0]
 
 
 @pytest.mark.parametrize("name", ["deep", "sphere", "five layers"])

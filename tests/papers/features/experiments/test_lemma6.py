@@ -1,3 +1,4 @@
+import math
 from typing import Any
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 
 from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading
-from beyondkernels.papers.features.experiments.lemma6 import PARITY, THRESHOLD, Lemma6, problem_of
+from beyondkernels.papers.features.experiments.lemma6 import PARITY, THRESHOLD, Lemma6, noise, problem_of
 from beyondkernels.store import RunSpec
 from papers.judging import cases, check_figures, finish, refuse, refuted
 
@@ -18,8 +19,11 @@ SECOND = SIZES_2 | {"signal_2": 0.5, "ratio_2": 1e-9, "least_beta_2": 0.3}
 GOOD = {"epsilon": 5.0, "largest_output": 0.1} | FIRST | SECOND
 
 
-def reading(power: Any = None, **changes: float) -> Reading:
-    """Good numbers; a column may rise with a power of a coordinate, and a change concerns one run of all."""
+def reading(power: Any = None, rest: float = 0.01, crowding: float = 0.0, **changes: float) -> Reading:
+    """Good numbers; a column may rise with a power of a coordinate, and a change concerns one run of all.
+
+    Background patterns have Tⱼ = rest · p_o^crowding, relevant ones 0.3.
+    """
 
     def outcome(at: At, _: RunSpec) -> Outcome:
         scalars = dict(GOOD)
@@ -28,7 +32,8 @@ def reading(power: Any = None, **changes: float) -> Reading:
             scalars[column] *= at[coordinate] ** exponent
         if (at.seed, at.sweep, at.labels, at.relevant) == (1, "relevant", PARITY, 5):
             scalars |= changes
-        T = np.full((2, at.patterns), 0.3)
+        T = np.full((2, at.patterns), rest * at.background**crowding)
+        T[:, list(problem_of(at).relevant_set)] = 0.3
         return Outcome("finished", scalars, arrays={"T1": T, "T2": T})
 
     return finish(EXPERIMENT, SETTINGS, (0, 1), outcome)
@@ -42,6 +47,8 @@ def reading(power: Any = None, **changes: float) -> Reading:
     ({"relevant_share_2": 1.01}, ["relevant-2"]),
     ({"background_share_2": 1.01}, ["background-2"]),
     ({"ratio_2": 0.011}, ["improves"]),
+    ({"rest": 0.05}, ["one-step"]),
+    ({"crowding": -1.0}, ["one-step-crowded"]),
     ({"power": ("relevant_share_1", "relevant", 0.1)}, ["relevant-over-k"]),
     ({"power": ("relevant_share_1", "relevant", -0.1)}, []),
     ({"power": ("background_share_1", "relevant", 0.1)}, ["background-over-k"]),
@@ -74,6 +81,8 @@ def test_rows_table_and_figures() -> None:
     assert row["relevant_room_1"] == pytest.approx(1000)
     assert row["background_bound_1"] == pytest.approx(5 * row["background"] * (1 - row["background"]))
     assert row["improvement"] == pytest.approx(1e7)
+    p_o, others = row["background"], row["patterns"] - row["relevant"]
+    assert row["noise_1"] == pytest.approx(math.sqrt(p_o * (1 - p_o) * others) * 0.01 / 0.3)
     assert {line["labels"] for line in read.table[1]} == {THRESHOLD, PARITY}
     check_figures(read, ["components", "over-relevant", "over-background", "over-patterns"])
     histogram: Any = read.figures[0]
@@ -82,6 +91,17 @@ def test_rows_table_and_figures() -> None:
     assert sizes == [
         (f"{kind}, step {step}", 2 * n) for step in (1, 2) for kind, n in (("relevant", k), ("background", D - k))
     ]
+
+
+def test_noise_is_what_background_patterns_do_to_a_neuron() -> None:
+    """By a mean over drawn patterns: the deviation of Σ Tⱼφ̃ⱼ over the background, over one more relevant pattern."""
+    rng = np.random.default_rng(0)
+    problem = problem_of(At(labels=THRESHOLD, relevant=3, background=0.3, patterns=9))
+    T = rng.uniform(0.1, 1.0, (2, 9))
+    A = list(problem.relevant_set)
+    drawn = rng.random((200_000, 6)) < 0.3
+    each = [(drawn @ np.delete(row, A)).std() / row[A].mean() for row in T]
+    assert noise(problem, T) == pytest.approx(max(each), rel=0.01)
 
 
 def test_bad_settings() -> None:

@@ -52,7 +52,8 @@ def reading(percents: dict[str, Any], cosine: float = 0.995) -> Reading:
             series["alignment/cosines"] = generator.uniform(-1, 1, (4, 12))
             series |= {"directions/step": np.array([0.0, 1.0, 2.0])}
             series["directions/points"] = generator.normal(size=(3, 14, 2))
-        return Outcome("finished", {"train_accuracy": share, "test_accuracy": share}, series)
+        fitted = 1.0 if at.method == "Network w/o structure" else share
+        return Outcome("finished", {"train_accuracy": fitted, "test_accuracy": share}, series)
 
     return finish(TABLE1, PAPER, SEEDS, outcome)
 
@@ -155,9 +156,9 @@ def strong_rows(network: Any, others: Any) -> list[dict[str, Any]]:
 def test_the_network_is_ahead_seed_by_seed() -> None:
     settings = STRONG.settings("paper")
     holding = claims_of(STRONG, settings, strong_rows([99.0, 98.0, 100.0], 90.0))
-    assert failing(holding) == undecided(holding) == []
+    assert (failing(holding), undecided(holding)) == (["one-step-best"], [])  # 90 % is more than the paper has
     assert holding["converged-rf"].measured == pytest.approx(9.0)
-    assert len(failing(claims_of(STRONG, settings, strong_rows(92.9, 90.0)))) == 3
+    assert len(failing(claims_of(STRONG, settings, strong_rows(92.9, 90.0)))) == 4
     # a difference needs both: a diverged network leaves a hole in each
     assert len(undecided(claims_of(STRONG, settings, strong_rows([99.0, None, 99.0], 90.0)))) == 3
 

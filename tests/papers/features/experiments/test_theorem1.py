@@ -21,14 +21,14 @@ def bound(k: int, m: int, T: int | str) -> float:
     return k**8 / m ** (2 / 3) + k**3 * T / m**2 + k**2 * m ** (2 / 3) / T
 
 
-def reading(power: float = -0.7, wide: float = 0.2, error: float = 0.9) -> Reading:
-    """At k = 1 the loss falls with a power of m, and is a share of the least bound; so is the error of every bound."""
+def reading(power: float = -0.7, wide: float = 0.2) -> Reading:
+    """At k = 1 the loss falls with a power of m, and is a multiple of the least bound."""
 
     def outcome(at: At, _: RunSpec) -> Outcome:
         least = bound(1, 1000, OWN)
         loss = wide * least * (at.pairs / 1000) ** power if at.relevant == 1 else 5.0
-        wrong = error * bound(1, at.pairs, at.steps) if at.relevant == 1 else 0.5
-        series = {"step": np.array([2, 5, 9]), "test_loss": np.array([1.0, loss, 2.0])}
+        wrong = 0.9 * bound(1, at.pairs, at.steps) if at.relevant == 1 else 0.5
+        series = {"step": np.array([2, 5, 9]), "test_loss": np.array([1e3, loss, 2e3])}
         series["test_accuracy"] = np.array([0.0, 1 - wrong, 0.0])
         return Outcome("finished", {"steps": 9.0}, series)
 
@@ -39,8 +39,8 @@ def reading(power: float = -0.7, wide: float = 0.2, error: float = 0.9) -> Readi
     ({}, []),
     ({"power": -0.6}, ["rate"]),
     ({"power": -1.2}, []),  # the bound is from above
-    ({"wide": 1.01}, ["loss"]),
-    ({"error": 1.01}, ["error"]),
+    ({"wide": 9.0}, []),
+    ({"wide": 11.0}, ["bound"]),
 )
 def test_claims_can_fail(made: dict[str, float], wanted: list[str]) -> None:
     assert refuted(reading(**made)) == wanted
@@ -52,7 +52,7 @@ def test_rows_are_those_of_the_best_step() -> None:
     assert row["bound"] == pytest.approx(0.01 + 1e-4 + 1.0)
     assert row["best_loss"] == pytest.approx(0.2 * bound(1, 1000, OWN))
     assert row["error"] == pytest.approx(100 * 0.9 * row["bound"])
-    assert row["error_room"] == pytest.approx(0.1 * row["bound"])
+    assert row["spare"] == pytest.approx(row["bound"] / row["best_loss"])
     assert set(rows[rows["relevant"] == 3]["says"]) == {"no"}
     assert set(rows[(rows["relevant"] == 1) & (rows["steps"] == 1000)]["says"]) == {"yes"}
 

@@ -52,7 +52,9 @@ def test_where_the_papers_bound_is_zero(k):
 
 def test_a_bound_of_exactly_zero_says_nothing():
     silent = FixedFeatureCertificate(176, 5, 0.5, 512, 1.0)  # √(2·512)·1/2⁵ = 1
-    assert silent.paper == 0 and "says nothing" in silent.verdict
+    assert silent.paper == 0 and "applies and says nothing" in silent.verdict
+    assert "Counting says nothing" not in silent.verdict
+    assert "Counting says nothing" in FixedFeatureCertificate(6, 3, 0.5, 20, 1.0).verdict  # N·B² = C
 
 
 def test_above_512_patterns_the_size_is_infinite():
@@ -61,9 +63,10 @@ def test_above_512_patterns_the_size_is_infinite():
 
 
 def test_on_a_small_cube_two_maps_are_tried():
-    small, large = (FixedFeatureCertificate(D, 3, 0.3, 5, 1.0).verify().route for D in (10, 11))
-    assert "all parities as features" in small and "random signs" in small
-    assert "all parities" not in large
+    routes = [FixedFeatureCertificate(D, 3, 0.3, 5, 1.0).verify().route for D in (10, 11)]
+    assert ["all parities as features" in route for route in routes] == [True, False]
+    routes = [FixedFeatureCertificate(4, 3, 0.3, n, 1.0).verify().route for n in (2000, 2001)]
+    assert ["random signs" in route for route in routes] == [True, False]
 
 
 @settings(max_examples=100)
@@ -125,7 +128,9 @@ def test_margins_of_the_hypotheses():
     assert not FixedFeatureCertificate(100, 3, 0.7, 10, 1.0).hypotheses[3].holds
 
 
-@pytest.mark.parametrize("sizes", [(176, 11, 0.5, 352, 30.0), (8, 3, 0.3, 20, 1.0), (900, 600, 0.5, 1, 1e100)])
+@pytest.mark.parametrize(
+    "sizes", [(176, 11, 0.5, 352, 30.0), (8, 3, 0.3, 20, 0.7), (900, 600, 0.5, 1, 1e100), (12, 6, 0.5, 4, 1e60)]
+)
 def test_verifies_and_serialises(sizes):
     certificate = FixedFeatureCertificate(*sizes)
     assert certificate.verify().agrees

@@ -1,13 +1,13 @@
 """Algorithm 1 line by line, and its draws."""
 
 import math
+from typing import Any
 
 import torch
 
 from beyondkernels.core import Sample, Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.papers.overparam.algorithms import TwoLayerSGD
-from beyondkernels.papers.overparam.networks import TwoLayerLearner
+from beyondkernels.papers.overparam import TwoLayerLearner, TwoLayerSGD
 from stepping import started
 
 SAMPLE = Sample(Stream(0).child("x").normal(6, 3), Stream(0).child("y").normal(6, 1))
@@ -21,8 +21,7 @@ def test_algorithm_1_line_by_line():
     """Increments from zero, one point a step, gradients of σ with σ′(z) = 1 for z ≥ 0."""
     found = member(12)
     W0, b, a = found.params["W"].double(), found.buffers["b1"].double(), found.buffers["a"][0].double()
-    rows = found.rows(0, 12)
-    assert rows is not None
+    rows: Any = found.rows(0, 12)
     W = torch.zeros_like(W0)
     for (i,) in rows.tolist():
         x, y = SAMPLE.x[i].double(), float(SAMPLE.y[i])
@@ -37,8 +36,7 @@ def test_algorithm_1_line_by_line():
 
 def test_points_are_drawn_with_replacement():
     """Each point equally often within six standard errors; the first six draws are no permutation for most seeds."""
-    rows = member(6000).rows(0, 6000)
-    assert rows is not None
+    rows: Any = member(6000).rows(0, 6000)
     counts = torch.bincount(rows[:, 0], minlength=6).double()
     assert bool(((counts - 1000).abs() < 6 * math.sqrt(6000 * 5 / 36)).all())
     epochs = rows.reshape(1000, 6).sort(1).values

@@ -8,7 +8,7 @@ from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading
 from beyondkernels.papers.overparam.experiments.conv import DENSE, SHARED, Conv, problem_of, spec
 from beyondkernels.papers.overparam.experiments.two_layers import loss, overparameterised
-from papers.judging import cases, check_figures, failing, finish, refuse, refuted
+from papers.judging import cases, check_figures, failing, finish, refuted
 
 EXPERIMENT = Conv()
 SETTINGS = replace(EXPERIMENT.settings("smoke"), channels=(4, 16, 64), seeds=3)
@@ -56,9 +56,3 @@ def test_both_learners_see_the_same_points_and_fit_them():
     for each in specs:
         assert isinstance(each.learner, bk.engine.TrainedNetwork)
         each.learner.check(each.problem, 40, 100)
-
-
-def test_bad_settings() -> None:
-    refuse(SETTINGS, {"patch": 5}, "patch must be at most rows = 4, got 5")
-    refuse(SETTINGS, {"channel": 5}, "channel must be one of channels")
-    refuse(SETTINGS, {"rows": 1001}, "rows must be at most 1000, got 1001")

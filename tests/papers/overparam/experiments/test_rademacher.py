@@ -10,7 +10,7 @@ from beyondkernels.core import Outcome
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.lab import At, Reading
 from beyondkernels.papers.overparam.experiments.rademacher import Rademacher, row, rule_of, spec
-from papers.judging import check_figures, finish, refuse, refuted
+from papers.judging import check_figures, finish, refuted
 
 EXPERIMENT = Rademacher()
 SETTINGS = EXPERIMENT.settings("smoke")
@@ -100,8 +100,3 @@ def test_networks_that_do_not_move_have_no_ratios():
     numbers = {"test_loss": 0.5, "train_loss": 0.25, "complexity": 0.0, "complexity_bound": 0.0, "real_complexity": 0.0}
     found = row(SETTINGS, At(layers=2), Outcome("finished", numbers))
     assert [found[name] for name in ("gap", "gap_ratio", "complexity_ratio", "real_ratio")] == [0.25, None, None, None]
-
-
-def test_bad_settings() -> None:
-    refuse(SETTINGS, {"batch": 21}, "batch must be at most the least number of samples, 20, got 21")
-    refuse(SETTINGS, {"deep_widths": (8,)}, r"deep_widths must hold at least two numbers, got \(8,\)")

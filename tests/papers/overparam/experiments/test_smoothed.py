@@ -9,10 +9,9 @@ import pytest
 from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading
 from beyondkernels.papers.overparam.experiments.landscape import GAMMA, Landscape
-from beyondkernels.papers.overparam.experiments.smoothed_networks import SmoothedSettings
 from beyondkernels.papers.overparam.experiments.smoothing import Smoothing, ends
 from beyondkernels.papers.overparam.measurements import changed_share
-from papers.judging import cases, check_figures, claims_in, failing, finish, places_of, refuse, refuted, undecided
+from papers.judging import cases, check_figures, claims_in, failing, finish, places_of, refuted, undecided
 
 SETTINGS = replace(Landscape().settings("smoke"), widths=(16, 64, 256), rates=(1e-3, 1e-2), seeds=2)
 SEEDS = (0, 1)
@@ -157,12 +156,3 @@ def test_both_experiments_share_their_runs():
     )
     assert mine < other
     assert Landscape.scales is Smoothing.scales
-
-
-def test_bad_settings() -> None:
-    usual = SmoothedSettings()
-    refuse(usual, {"snapshots": (3, 10)}, "snapshots must begin with 0, the start, got 3")
-    refuse(usual, {"snapshots": (0, 300)}, "snapshots must end before step 300, the last, got 300")
-    refuse(usual, {"rate": 6.0}, "rate must be below 5.76")
-    refuse(usual, {"ridge": 1e-30}, r"ridge must lie in \[1e-12, 1000000\.0\], got 1e-30")
-    refuse(usual, {"smoothing": 1.0, "other_smoothing": (0.5, 1.0)}, "other_smoothing must not hold smoothing")

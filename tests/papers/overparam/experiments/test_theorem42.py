@@ -26,7 +26,7 @@ from beyondkernels.papers.overparam.experiments.theorem42 import (
     spec,
 )
 from beyondkernels.papers.overparam.measurements import label_variance
-from papers.judging import cases, check_figures, failing, finish, refuse, refuted
+from papers.judging import cases, check_figures, failing, finish, refuted
 
 EXPERIMENT = Theorem42()
 SETTINGS = replace(EXPERIMENT.settings("smoke"), seeds=3)
@@ -133,7 +133,3 @@ def test_variance():
     """That of cos u cos v with independent, uniform u and v is 1/4, and c = 12 is not far from it."""
     assert label_variance(problem_of(EXPERIMENT.settings("laptop"), ONE, 0)) == pytest.approx(0.25, rel=0.2)
     assert math.isfinite(label_variance(problem_of(SETTINGS, SUMS, 0)))
-
-
-def test_bad_settings() -> None:
-    refuse(SETTINGS, {"batch": 31}, "batch must be at most the least of sample_sizes, 30, got 31")

@@ -23,7 +23,7 @@ from beyondkernels.papers.overparam.experiments.theorem43 import (
     spec,
 )
 from beyondkernels.papers.overparam.experiments.two_layers import loss
-from papers.judging import cases, check_figures, failing, finish, refuse
+from papers.judging import cases, check_figures, failing, finish
 
 EXPERIMENT = Theorem43()
 SETTINGS = replace(EXPERIMENT.settings("smoke"), seeds=3)
@@ -143,8 +143,3 @@ def test_the_recorded_norms_are_those_of_the_increments():
     assert found["rule/step"].tolist() == [1.0]
     assert found["rule/w_norm"][-1] == pytest.approx(((W**2).sum(1) ** 2).sum() ** 0.25, rel=1e-4)
     assert found["rule/v_norm"][-1] == pytest.approx(np.linalg.norm(V), rel=1e-4)
-
-
-def test_bad_settings() -> None:
-    refuse(SETTINGS, {"widths": (4,)}, "at least two")
-    refuse(SETTINGS, {"steps": 1}, "at least 2")

@@ -14,24 +14,14 @@ from beyondkernels.algorithms.losses import PseudoHuber
 from beyondkernels.core import Problem, Stream
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.measure import Measurement
-from beyondkernels.papers.overparam.algorithms import ThreeLayerSGD
-from beyondkernels.papers.overparam.measurements import SmoothedCoupling, SmoothedLandscape
+from beyondkernels.papers.overparam import SmoothedCoupling, SmoothedLandscape, ThreeLayerLearner, ThreeLayerSGD
 from beyondkernels.papers.overparam.measurements.landscape import Place
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner
 from beyondkernels.papers.overparam.problems import ThreeLayerTruth, TwoLayerTruth, UnitInputs
-from beyondkernels.papers.overparam.theory import (
-    ThreeLayerSettings,
-    crossing_terms,
-    penalty,
-    pseudo_three_layer,
-    three_layer_gates,
-    truth_direction,
-)
 from beyondkernels.store import RunSpec
 from refusals import refused
 
 TRUTH = ThreeLayerTruth(UnitInputs(4), "identity", "sin", "exp", 1, 1, outputs=2, noise=0.1, instance=100)
-SETTINGS = ThreeLayerSettings(smoothing=(0.02, 0.03), penalties=(0.01, 0.02), wait=3)
+SETTINGS = bk.overparam.ThreeLayerSettings(smoothing=(0.02, 0.03), penalties=(0.01, 0.02), wait=3)
 NETWORK = ThreeLayerLearner(10, 0.5, 8)
 NAMES = ("W", "V", "buffers/b1", "buffers/b2", "buffers/a")
 LOSS = PseudoHuber()
@@ -70,13 +60,13 @@ def test_objectives_along_a_run():
     moved = {name: weights[name] - start[name] for name in weights}
     stream = Stream(7).child("landscape")
     fit = TRUTH.sample(50, stream.child("fit")).x.double()
-    gates = three_layer_gates(fit, weights["W"], weights["V"], here.buffers)
-    star = truth_direction(TRUTH, fit, gates, here.buffers["a"], 1e-3, stream.child("signs"))
+    gates = bk.overparam.three_layer_gates(fit, weights["W"], weights["V"], here.buffers)
+    star = bk.overparam.truth_direction(TRUTH, fit, gates, here.buffers["a"], 1e-3, stream.child("signs"))
     star = here.balanced(weights, moved, star, rates[0], stream.child("balance"))
 
     def objective(at, increments, factor=1.0):
         out = factor * NETWORK.apply(at, here.buffers, here.x)[0]
-        return float(LOSS.each(out, here.y).mean()) + penalty(increments, SETTINGS.penalties)
+        return float(LOSS.each(out, here.y).mean()) + bk.overparam.penalty(increments, SETTINGS.penalties)
 
     orders = {n: stream.child("control", n).generator().permutation(m) for n, m in (("W", 10), ("V", 8))}
     control = {name: torch.stack([star[name][int(i)] for i in orders[name]]) for name in star}
@@ -128,8 +118,8 @@ def case(width=6):
     drawn = TRUTH.sample(5, Stream(101))
     x, y = drawn.x.double(), drawn.y.double()
     star = {name: Stream(103).child(name).normal(*value.shape, dtype=torch.float64) for name, value in at.items()}
-    here = Place(x, y, TRUTH.target(x), buffers, ThreeLayerSettings(), LOSS)
-    return here, at, star, three_layer_gates(x, at["W"], at["V"], buffers)
+    here = Place(x, y, TRUTH.target(x), buffers, bk.overparam.ThreeLayerSettings(), LOSS)
+    return here, at, star, bk.overparam.three_layer_gates(x, at["W"], at["V"], buffers)
 
 
 def test_first_order_over_all_signs():
@@ -142,7 +132,7 @@ def test_first_order_over_all_signs():
         for signs in itertools.product((1.0, -1.0), repeat=6):
             sigma = math.sqrt(eta) * torch.diag(torch.tensor(signs).double())
             W, V = at["W"] + sigma @ star["W"], at["V"] + star["V"] @ sigma
-            out = pseudo_three_layer(here.x, W, V, gates, here.buffers)
+            out = bk.overparam.pseudo_three_layer(here.x, W, V, gates, here.buffers)
             total += float(LOSS.each(out, here.y).mean()) / 64
         return total
 
@@ -156,10 +146,10 @@ def test_errors_of_the_proof():
     eta = 1e-3  # some gates change: for a smaller one the cost is rounding
     found = here.drawn(at, star, (eta,), Stream(102))
     signs = 2 * Stream(102).child("signs").bernoulli(0.5, 6).double() - 1
-    out = pseudo_three_layer(here.x, at["W"], at["V"], gates, here.buffers)
+    out = bk.overparam.pseudo_three_layer(here.x, at["W"], at["V"], gates, here.buffers)
     left = (out - here.y).norm(dim=1)
     slopes = left / (1 + left**2).sqrt()  # of the pseudo-Huber loss
-    ahead = pseudo_three_layer(here.x, star["W"], star["V"], gates, here.buffers, (False, False))
+    ahead = bk.overparam.pseudo_three_layer(here.x, star["W"], star["V"], gates, here.buffers, (False, False))
     missing = sum(float(slopes[n] * (here.target[n] - ahead[n]).norm()) for n in range(5)) / 5
     assert float(found["missing"]) == pytest.approx(missing)
     cost = 0.0
@@ -167,11 +157,11 @@ def test_errors_of_the_proof():
         sigma = sign * math.sqrt(eta) * torch.diag(signs)
         W, V = at["W"] + sigma @ star["W"], at["V"] + star["V"] @ sigma
         real = ThreeLayerLearner(6, 0.5, 5).apply({"W": W, "V": V}, here.buffers, here.x)[0]
-        fixed = pseudo_three_layer(here.x, W, V, gates, here.buffers)
+        fixed = bk.overparam.pseudo_three_layer(here.x, W, V, gates, here.buffers)
         cost += float((slopes * (real - fixed).norm(dim=1)).mean()) / 2 / eta
     assert cost > 1e-3
     assert float(found["gates"][0]) == pytest.approx(cost)
-    s, t = crossing_terms(here.x, at, star, gates, here.buffers)
+    s, t = bk.overparam.crossing_terms(here.x, at, star, gates, here.buffers)
     linear = (s + t) @ signs
     promised = float(LOSS.each(out, here.y).mean()) - here.irreducible - missing - cost
     assert found["move"][0] + found["shrink"][0] >= promised - 0.5 * float(linear.square().sum(1).mean())
@@ -180,7 +170,7 @@ def test_errors_of_the_proof():
 def test_no_way_down_lowers_penalties():
     """Where the loss is zero, neither way lowers the objective, whatever its penalties: Lemma 5.3 needs small ones."""
     here, at, star, gates = case()
-    out = pseudo_three_layer(here.x, at["W"], at["V"], gates, here.buffers)
+    out = bk.overparam.pseudo_three_layer(here.x, at["W"], at["V"], gates, here.buffers)
     found = replace(here, y=out).drawn(at, star, (1e-4,), Stream(102))
     assert found["loss"] == 0
     assert found["move"][0] < 0
@@ -191,9 +181,9 @@ def test_the_balance_is_the_best_candidate():
     here, at, star, gates = case()
     star = {"W": 30 * star["W"], "V": star["V"]}
     found = here.balanced(at, {name: 0 * value for name, value in at.items()}, star, 0.01, Stream(104))
-    left = pseudo_three_layer(here.x, at["W"], at["V"], gates, here.buffers) - here.y
+    left = bk.overparam.pseudo_three_layer(here.x, at["W"], at["V"], gates, here.buffers) - here.y
     of_v, of_w = 0.0, 0.0
-    s, t = crossing_terms(here.x, at, star, gates, here.buffers)
+    s, t = bk.overparam.crossing_terms(here.x, at, star, gates, here.buffers)
     for n, r in enumerate(left):
         size = 1 + float(r @ r)
         hessian = torch.eye(2).double() / size**0.5 - torch.outer(r, r) / size**1.5  # of the pseudo-Huber loss
@@ -232,8 +222,8 @@ def test_lemmas_56_and_57_along_a_run():
     start, buffers = kept(outcome, 0)
     stream = Stream(3).child("smoothing")
     fit, x = (TRUTH.sample(n, stream.child(name)).x.double() for n, name in ((50, "fit"), (6, "points")))
-    gates = three_layer_gates(fit, start["W"], start["V"], buffers)
-    star = truth_direction(TRUTH, fit, gates, buffers["a"], 1e-3, stream.child("signs"))
+    gates = bk.overparam.three_layer_gates(fit, start["W"], start["V"], buffers)
+    star = bk.overparam.truth_direction(TRUTH, fit, gates, buffers["a"], 1e-3, stream.child("signs"))
     longest = {name: max(float(row.norm()) for row in star[name]) for name in star}
     assert outcome.scalars["smoothing/rows"] == pytest.approx(longest["W"] * longest["V"])
     squares = [sum(float(row @ row) for row in star[name]) for name in star]

@@ -8,8 +8,7 @@ import torch
 import beyondkernels as bk
 from beyondkernels.algorithms.losses import Squared
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.papers.overparam.measurements import RademacherComplexity
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
+from beyondkernels.papers.overparam import RademacherComplexity, ThreeLayerLearner, TwoLayerLearner
 from beyondkernels.papers.overparam.problems import TwoLayerTruth, UnitInputs
 from beyondkernels.store import RunSpec
 

@@ -4,10 +4,8 @@ import torch
 
 from beyondkernels.core import Stream
 from beyondkernels.engine import Member, train
-from beyondkernels.papers.overparam.algorithms import TwoLayerSGD
-from beyondkernels.papers.overparam.networks import ConvolutionalLearner, TwoLayerLearner
+from beyondkernels.papers.overparam import ConvolutionalLearner, TwoLayerLearner, TwoLayerSGD
 from beyondkernels.papers.overparam.problems import ConvolutionalTruth, UnitInputs, windows
-from refusals import refused
 
 PATCHES = ((0, 2), (3, 1), (1, 2))
 
@@ -50,9 +48,3 @@ def test_alone_and_in_company_bitwise():
         train(members[2:], [frozenset()], lambda _: None)
     assert torch.equal(members[0].params["W"], members[2].params["W"])
     assert not torch.equal(members[0].params["W"], before)
-
-
-def test_bad_shapes():
-    network = ConvolutionalLearner(5, PATCHES)
-    refused(r"in_dim must be \(rows, numbers in a row\).*, got 12", network.init, 12, 1, Stream(0))
-    refused("points must have at least 4 rows to hold every patch, got 3", network.init, (3, 3), 1, Stream(0))

@@ -1,13 +1,10 @@
 """Patches and the ground truth that shares its weights among them."""
 
-import json
-
 import pytest
 import torch
 
-from beyondkernels.core import Stream, build, canonical_json
+from beyondkernels.core import Stream
 from beyondkernels.papers.overparam.problems import ConvolutionalTruth, UnitInputs, gathered, windows
-from refusals import refused
 
 PATCHES = ((0, 2), (3, 1), (1, 2))
 TRUTHS = {
@@ -32,7 +29,6 @@ def test_term_by_term(truth):
                 if truth.second == "constant":
                     assert float(w["w2"][j] @ part) == pytest.approx(0.5)
     torch.testing.assert_close(truth.target(x), expected)
-    assert build(json.loads(canonical_json(truth))) == truth
     for name in ("w1", "w2"):
         torch.testing.assert_close(w[name].norm(dim=1), torch.ones(truth.terms, dtype=torch.float64))
 
@@ -50,18 +46,3 @@ def test_windows():
     assert windows(6, 2, stride=2) == ((0, 1), (2, 3), (4, 5))
     x = torch.arange(12.0).view(1, 4, 3)
     assert gathered(x, ((3, 0),))[0, 0].tolist() == [9, 10, 11, 0, 1, 2]
-
-
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: windows(3, 4), r"size must lie in \[1, 3\]"),
-        (lambda: ConvolutionalTruth(UnitInputs(3), 3, ()), "patches must hold at least one set"),
-        (lambda: ConvolutionalTruth(UnitInputs(3), 3, ((0, 1), (2,))), r"sets of 2 different rows each, got \(2,\)"),
-        (lambda: ConvolutionalTruth(UnitInputs(3), 3, ((0, 3),)), "patches must hold rows from 0 to 2, got 3"),
-        (lambda: TRUTHS["sets"].target(torch.ones(1, 4, 3)), "the rows of x, times √k, must have norm 1"),
-        (lambda: gathered(torch.ones(2, 2, 3), ((0, 2),)), "matrices of at least 3 rows"),
-    ],
-)
-def test_bad_input(make, words):
-    refused(words, make)

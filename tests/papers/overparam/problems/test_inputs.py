@@ -1,6 +1,5 @@
 """Inputs of norm 1 with last coordinate 1/2."""
 
-import json
 import math
 from typing import Any
 
@@ -8,10 +7,9 @@ import numpy as np
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream, build, canonical_json
+from beyondkernels.core import Stream
 from beyondkernels.data import Cube, Gaussian, Sphere
 from beyondkernels.papers.overparam.problems import Padded, SignalInputs, UnitInputs, padded, require_unit_inputs
-from refusals import refused
 
 N = 20_000
 INPUTS = {
@@ -29,7 +27,6 @@ def test_norm_and_last_coordinate(inputs):
     assert x.shape == (50, inputs.dim)
     require_unit_inputs("x", x)
     assert inputs.length == 1
-    assert build(json.loads(canonical_json(inputs))) == inputs
 
 
 def test_unit_inputs_are_uniform():
@@ -59,33 +56,9 @@ def test_padding_keeps_inner_products():
 
 
 def test_padded_inputs_list_their_points():
-    listed = Padded.of(Cube(3)).points(100)
-    assert listed is not None
+    listed: Any = Padded.of(Cube(3)).points(100)
     require_unit_inputs("x", listed)
     assert Padded.of(Gaussian(3), 4.0).points(100) is None
-
-
-def test_bad_inputs_are_offered_the_padding():
-    with pytest.raises(InputError, match=r"^x must have norm 1 .* got norm 1\.11803 in row 0; .*padded\(x, radius\)"):
-        require_unit_inputs("x", torch.tensor([[1.0, 0.5]]))
-    with pytest.raises(InputError, match=r"got last coordinate 0\.8 in row 1"):
-        require_unit_inputs("x", torch.tensor([[math.sqrt(0.75), 0.5], [0.6, 0.8]]))
-    refused(r"^radius must bound .* got 1 and a point of norm 5; radius=5 would do", padded, torch.tensor([[3.0, 4.0]]))
-    refused(r"dim must be at least 5, got 4", SignalInputs, 4, relevant=3)
-    refused(r"^dim must be 5, two more than the source's 3, got 4", Padded, 4, Cube(3))
-
-
-@pytest.mark.parametrize(
-    ("x", "words"),
-    [
-        (torch.full((2, 3), math.nan), "x must hold finite numbers, got inf or NaN"),
-        (torch.zeros(3), r"x must be a matrix, a row for each point, got the shape \(3,\)"),
-        ("many", "x must be a matrix of numbers, a row for each point, got 'many'"),
-        (torch.full((2, 3), 1e30), r"a point of norm 1\.73205e\+30; radius=1\.73205e\+30 would do"),
-    ],
-)
-def test_what_cannot_be_padded(x, words):
-    refused(words, padded, x)
 
 
 def test_arrays_lists_and_whole_numbers_are_padded_too():

@@ -8,7 +8,6 @@ import torch
 
 from beyondkernels.activations import Cosine, Polynomial, PowerSeries
 from beyondkernels.core import Stream, build, canonical_json
-from beyondkernels.data import Cube, Sphere
 from beyondkernels.papers.overparam.problems import (
     GivenWeights,
     SignalInputs,
@@ -156,34 +155,6 @@ def test_given_weights():
     assert build(json.loads(canonical_json(truth))) == truth
 
 
-@pytest.mark.parametrize(
-    ("make", "words"),
-    [
-        (lambda: TwoLayerTruth(Sphere(4)), r"^source must have norm 1 and last coordinate 1/2, got last coordinate"),
-        (lambda: TwoLayerTruth(Cube(4, side=1.0)), r"got norm 2 in row 0; .*Padded\.of\(source, radius\)"),
-        (lambda: TwoLayerTruth(UNIT, ("sin",), terms=2), "function must hold one function for each of the 2 terms"),
-        (lambda: TwoLayerTruth(UNIT, labels="signs", outputs=2), "outputs must be 1 for labels that are signs"),
-        (lambda: TwoLayerTruth(UNIT, flips=0.1), "flips is for labels that are signs, got 0.1 for values"),
-        (lambda: TwoLayerTruth(UNIT, relevant=5), r"relevant must lie in \[1, 4\] or be None, got 5"),
-        (lambda: GivenWeights(a=((2.0,),), w1=((1.0,),), w2=((1.0,),)), r"a must lie in \[−1, 1\], got 2; φ can hold"),
-        (
-            lambda: TwoLayerTruth(UNIT, PowerSeries(lambda _: 1.0, sharp=True)),
-            r"z must lie within the radius 1 where the series converges, got \|z\| = 1",
-        ),
-        (
-            lambda: ThreeLayerTruth(UNIT, second=PowerSeries(lambda n: 4.0**n, rate=4.0, sharp=True)),
-            r"within the radius 0\.25 where",
-        ),
-        (
-            lambda: ThreeLayerTruth(UNIT, second="constant", linear=True),
-            "linear must be False where second is constant, got True",
-        ),
-    ],
-)
-def test_bad_input(make, words):
-    refused(words, make)
-
-
 def test_the_reach_of_an_outer_function():
     """sin(1) is the most that sin gives, and v₁ = (0.6, 0.8) makes at most 1.4 times that of it."""
     directions = ((1.0, 0.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0, 0.0))
@@ -210,16 +181,3 @@ def test_factors_of_the_terms(linear):
     i, n = 2, 4
     parts = [torch.exp(w["w1"][j] @ x[n]) * (w["w3"][j] @ x[n] if linear else 1.0) for j in range(2)]
     assert float(outer[n, i]) == pytest.approx(float(torch.sin(w["v1"][i] @ torch.stack(parts))))
-
-
-@pytest.mark.parametrize(
-    ("x", "words"),
-    [
-        (torch.zeros(2, 5), "x must have norm 1 and last coordinate 1/2, got norm 0 in row 0; .*padded"),
-        (UnitInputs(6).draw(3, Stream(0)), "x must have 5 coordinates, got 6"),
-        (torch.ones(2, 5, dtype=torch.long), r"x must have norm 1 .*, got norm 2\.23607 in row 0"),
-    ],
-)
-def test_points_that_no_ground_truth_takes(x, words):
-    for truth in (TwoLayerTruth(UnitInputs(5)), ThreeLayerTruth(UnitInputs(5))):
-        refused(words, truth.target, x)

@@ -5,7 +5,6 @@ import math
 import pytest
 
 from beyondkernels.activations import Cosine, Polynomial, smooth_complexity
-from beyondkernels.core import InputError
 from beyondkernels.papers.overparam.theory import composed_complexity
 
 
@@ -19,8 +18,3 @@ def test_composed_complexity():
     assert found.value == pytest.approx(1 + (2 * radius) ** 2, rel=1e-9)
     line = composed_complexity([Polynomial((0.0, 1.0))], inner[:1], epsilon, star=2.0)
     assert line.value == pytest.approx(2 * root * smooth_complexity(Cosine(), root, star=2.0).value, rel=1e-9)
-
-
-def test_bad_input():
-    with pytest.raises(InputError, match=r"star must be small enough that ℭ\(φ, 1.73\) is a float"):
-        composed_complexity([Cosine()], [Cosine()], 0.05)

@@ -5,18 +5,9 @@ import itertools
 import pytest
 import torch
 
+import beyondkernels as bk
 from beyondkernels.core import Stream
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner
-from beyondkernels.papers.overparam.problems import ThreeLayerTruth, UnitInputs
-from beyondkernels.papers.overparam.theory import (
-    crossing_terms,
-    penalty,
-    penalty_growth,
-    pseudo_three_layer,
-    smoothed_coupling_bound,
-    three_layer_gates,
-    truth_direction,
-)
+from beyondkernels.papers.overparam import ThreeLayerLearner, ThreeLayerTruth, UnitInputs
 
 NEAR = 1e-10
 
@@ -38,8 +29,8 @@ def test_the_direction_has_the_form_of_the_proof():
     truth = ThreeLayerTruth(UnitInputs(4), "identity", "sin", "exp", outer_terms=2, outputs=2, instance=100)
     at, buffers = drawn(6, 5, 2)
     x = truth.draw(40, Stream(101))
-    gates = three_layer_gates(x, at["W"], at["V"], buffers)
-    found = truth_direction(truth, x, gates, buffers["a"], 0.01, Stream(102))
+    gates = bk.overparam.three_layer_gates(x, at["W"], at["V"], buffers)
+    found = bk.overparam.truth_direction(truth, x, gates, buffers["a"], 0.01, Stream(102))
     w = truth.matrices()
     W, V = torch.zeros(6, 4).double(), torch.zeros(5, 6).double()
     for r in range(2):
@@ -65,10 +56,10 @@ def test_the_direction_gives_the_ground_truth():
     left = {}
     for m in (30, 300):
         at, buffers = drawn(m, m, 1)
-        gates = three_layer_gates(fit, at["W"], at["V"], buffers)
-        star = truth_direction(truth, fit, gates, buffers["a"], 1e-3, Stream(105))
-        seen = three_layer_gates(x, at["W"], at["V"], buffers)
-        given = pseudo_three_layer(x, star["W"], star["V"], seen, buffers, (False, False))
+        gates = bk.overparam.three_layer_gates(fit, at["W"], at["V"], buffers)
+        star = bk.overparam.truth_direction(truth, fit, gates, buffers["a"], 1e-3, Stream(105))
+        seen = bk.overparam.three_layer_gates(x, at["W"], at["V"], buffers)
+        given = bk.overparam.pseudo_three_layer(x, star["W"], star["V"], seen, buffers, (False, False))
         left[m] = float((given - truth.target(x)).abs().mean() / truth.target(x).abs().mean())
     assert left[300] < 0.15 < left[30]
 
@@ -78,14 +69,14 @@ def test_crossing_terms():
     at, buffers = drawn(6, 5, 2)
     x = UnitInputs(4).draw(7, Stream(101))
     star = {name: Stream(106).child(name).normal(*value.shape, dtype=torch.float64) for name, value in at.items()}
-    gates = three_layer_gates(x, at["W"], at["V"], buffers)
-    s, t = crossing_terms(x, at, star, gates, buffers)
-    before = pseudo_three_layer(x, at["W"], at["V"], gates, buffers)
-    ahead = pseudo_three_layer(x, star["W"], star["V"], gates, buffers, (False, False))
+    gates = bk.overparam.three_layer_gates(x, at["W"], at["V"], buffers)
+    s, t = bk.overparam.crossing_terms(x, at, star, gates, buffers)
+    before = bk.overparam.pseudo_three_layer(x, at["W"], at["V"], gates, buffers)
+    ahead = bk.overparam.pseudo_three_layer(x, star["W"], star["V"], gates, buffers, (False, False))
     signs, eta = torch.tensor([1.0, -1, -1, 1, 1, -1]).double(), 0.3
     sigma = torch.diag(signs)
     W, V = at["W"] + eta**0.5 * sigma @ star["W"], at["V"] + eta**0.5 * star["V"] @ sigma
-    after = pseudo_three_layer(x, W, V, gates, buffers)
+    after = bk.overparam.pseudo_three_layer(x, W, V, gates, buffers)
     assert torch.allclose(after, before + eta**0.5 * (s + t) @ signs + eta * ahead, atol=NEAR)
     D_w, D_v = torch.diag(gates.first[3].double()), torch.diag(gates.second[3].double())
     literal = buffers["a"][1] @ D_v @ star["V"] @ sigma @ D_w @ (at["W"] @ x[3] + buffers["b1"])
@@ -105,14 +96,14 @@ def test_growth_of_the_penalties_over_all_signs():
         W, V = moved["W"] + eta**0.5 * sigma @ star["W"], moved["V"] + eta**0.5 * star["V"] @ sigma
         fourth = sum(float(row.norm()) ** 4 for row in W)
         value = 0.7 * fourth + 1.3 * float(V.norm()) ** 2
-        assert penalty({"W": W, "V": V}, penalties) == pytest.approx(value)
+        assert bk.overparam.penalty({"W": W, "V": V}, penalties) == pytest.approx(value)
         total += value / 32
     second = 0.7 * eta**2 * sum(float(row.norm()) ** 4 for row in star["W"])
-    grown = eta * sum(penalty_growth(moved, star, penalties)) + second
-    assert total == pytest.approx(penalty(moved, penalties) + grown)
+    grown = eta * sum(bk.overparam.penalty_growth(moved, star, penalties)) + second
+    assert total == pytest.approx(bk.overparam.penalty(moved, penalties) + grown)
 
 
 def test_the_bound_of_lemma_57():
     m1, m2, w, v, std_w, std_v = 30, 50, 0.02, 0.3, 0.1, 0.04
     printed = m1 * w**2 / std_w + m2 * w**2 / std_v + (m2 / m1) * v**2 / std_v
-    assert smoothed_coupling_bound((m1, m2), (w, v), (std_w, std_v)) == pytest.approx(printed)
+    assert bk.overparam.smoothed_coupling_bound((m1, m2), (w, v), (std_w, std_v)) == pytest.approx(printed)

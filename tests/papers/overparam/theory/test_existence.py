@@ -7,10 +7,9 @@ import pytest
 import torch
 
 from beyondkernels.activations import smooth_function
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.execution.outcomes import perform
-from beyondkernels.papers.overparam.networks import TwoLayerLearner
-from beyondkernels.papers.overparam.problems import IntervalFunction, TwoLayerTruth, UnitInputs
+from beyondkernels.papers.overparam import TwoLayerLearner, TwoLayerTruth, UnitInputs
 from beyondkernels.papers.overparam.theory import (
     ExistingNetwork,
     existing_weights,
@@ -83,10 +82,3 @@ def test_near_a_large_start_the_real_network_adds_what_the_pseudo_network_adds()
     _, _, found = run(20_000, biased=False, std=1.0)
     assert found["real_error"] == pytest.approx(found["start_error"], rel=0.02)
     assert found["error"] < 0.2 * found["start_error"]
-
-
-def test_bad_input():
-    with pytest.raises(InputError, match="problem must be a TwoLayerTruth, got IntervalFunction"):
-        ExistingNetwork(TwoLayerLearner(5), 0.1).check(IntervalFunction(smooth_function("sin")), 1, 1)
-    with pytest.raises(InputError, match="zero at even orders from 2 on without a bias"):
-        ExistingNetwork(TwoLayerLearner(5), 0.1, biased=False).check(TRUTH, 1, 1)

@@ -4,8 +4,7 @@ import pytest
 import torch
 
 from beyondkernels.core import Stream, Tensors
-from beyondkernels.papers.overparam.networks import ThreeLayerLearner, TwoLayerLearner
-from beyondkernels.papers.overparam.problems import UnitInputs
+from beyondkernels.papers.overparam import ThreeLayerLearner, TwoLayerLearner, UnitInputs
 from beyondkernels.papers.overparam.theory import (
     pseudo_three_layer,
     pseudo_two_layer,

@@ -11,7 +11,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from beyondkernels.activations import Polynomial
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.papers.overparam.problems import IntervalFunction, TwoLayerTruth, UnitInputs
 from beyondkernels.papers.overparam.theory import (
@@ -24,6 +24,7 @@ from beyondkernels.papers.overparam.theory import (
 )
 from beyondkernels.papers.overparam.theory.expectation import gated_mean, sloped_mean
 from beyondkernels.store import RunSpec
+from refusals import refused
 
 PARTITION = IntervalPartition(0.01)
 EDGE = PARTITION.edge
@@ -221,8 +222,7 @@ def test_a_run_takes_moments_of_many_layers():
     assert wide["carried"] == pytest.approx(1, abs=0.1)
     assert abs(narrow["leak"]) < 0.7  # three standard errors
     assert wide["excess"] == wide["lost"] == 0
-    with pytest.raises(InputError, match="problem must be an IntervalFunction"):
-        RandomFirstLayers(10).check(TwoLayerTruth(UnitInputs(3)), 1, 1)
+    refused("problem must be an IntervalFunction", RandomFirstLayers(10).check, TwoLayerTruth(UnitInputs(3)), 1, 1)
 
 
 def test_a_run_with_a_tilt():

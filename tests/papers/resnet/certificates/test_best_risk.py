@@ -4,13 +4,10 @@ import pytest
 
 import beyondkernels as bk
 from beyondkernels import kernels
-from beyondkernels.core import InputError
 from beyondkernels.execution.outcomes import cases_of, perform
-from beyondkernels.papers.resnet.certificates import BestRisk
+from beyondkernels.papers.resnet import BestRisk, HardInstance
 from beyondkernels.papers.resnet.certificates.instance import InstanceCertificate
-from beyondkernels.papers.resnet.problems import HardInstance
 from beyondkernels.store import RunSpec
-from refusals import refused
 
 PROBLEM = HardInstance(dim=9, outputs=3, alpha=0.3)
 
@@ -37,13 +34,3 @@ def test_scalars_are_the_certificates(what):
         min(certificate.risks),
         max(certificate.risks),
     )
-
-
-def test_what_cannot_be_computed_is_refused_before_anything_is_drawn():
-    large = HardInstance(dim=40, outputs=3, alpha=0.3)
-    with pytest.raises(InputError, match="at most 16 varying coordinates"):
-        BestRisk(kernels.Gaussian(1.0), route="enumeration").check(large, 9, 0)
-    BestRisk(kernels.Gaussian(1.0)).check(large, 9, 0)
-    with pytest.raises(InputError, match="problem must be a HardInstance"):
-        BestRisk(kernels.Gaussian(1.0)).check(bk.resnet.CompositeParity(), 9, 0)
-    refused("route must be enumeration for a feature map", BestRisk, kernels.GaussianFeatures(5), route="closed form")

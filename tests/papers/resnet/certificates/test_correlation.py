@@ -8,10 +8,8 @@ import torch
 
 from beyondkernels import kernels
 from beyondkernels.certificates import DisagreementError, from_json
-from beyondkernels.core import InputError
-from beyondkernels.papers.resnet.certificates import certify_correlation, certify_kernel
+from beyondkernels.papers.resnet import HardInstance, certify_correlation, certify_kernel
 from beyondkernels.papers.resnet.certificates.correlation import drawn, optimum
-from beyondkernels.papers.resnet.problems import HardInstance
 
 
 @pytest.mark.parametrize(
@@ -69,11 +67,3 @@ def test_a_false_certificate_is_found():
     certificate = certify_correlation(kernels.Arcsin(), HardInstance(dim=8, outputs=4, alpha=0.5), n=5, draws=2)
     with pytest.raises(DisagreementError):
         dataclasses.replace(certificate, risks=(1.0, 1.0)).verify()
-
-
-def test_bad_input():
-    problem = HardInstance(dim=8, outputs=4, alpha=0.5)
-    with pytest.raises(InputError, match="rotation-invariant"):
-        certify_correlation(kernels.RandomFeatureKernel(kernels.GaussianFeatures(count=5)), problem, n=5)
-    with pytest.raises(InputError, match="uniform must be dim = 8"):
-        certify_correlation(kernels.Arcsin(), dataclasses.replace(problem, uniform=6), n=3)

@@ -13,10 +13,9 @@ from hypothesis import given, settings, strategies as st
 import beyondkernels as bk
 from beyondkernels import kernels
 from beyondkernels.certificates import DisagreementError, EnumeratedSpan, from_json
-from beyondkernels.core import InputError, Stream
+from beyondkernels.core import Stream
 from beyondkernels.data.inputs import Alike, Biased, corners
-from beyondkernels.papers.resnet.certificates import HardClass, certify_features, certify_kernel
-from beyondkernels.papers.resnet.problems import HardInstance
+from beyondkernels.papers.resnet import HardClass, HardInstance, certify_features, certify_kernel
 from refusals import refused
 
 certify: Any = bk.certify
@@ -33,8 +32,7 @@ PROBLEMS = {
 
 def literal_risk(kernel, problem: HardInstance, x: torch.Tensor, S: tuple[int, ...]) -> float:
     """Least squares over all points of the cube, for all outputs of one target."""
-    points = problem.inputs.points(2**12)
-    assert points is not None
+    points: Any = problem.inputs.points(2**12)
     own = dataclasses.replace(problem, indices=S)
     H = own.beta * own.base_signal(points) + own.alpha * own.composite_signal(own.base_signal(points))
     F = kernel(points, x).numpy()
@@ -175,21 +173,6 @@ def test_bad_input(arguments, sentence):
     what, problem, *rest = arguments
     x, n = (*rest, None, None)[:2]
     refused(sentence, certify, what, problem, x, n=n)
-
-
-def test_a_cube_too_large_says_how_long():
-    kernel = kernels.RandomFeatureKernel(kernels.GaussianFeatures(count=20))
-    with pytest.raises(InputError, match=r"this would take .* GiB and about .* is not rotation-invariant"):
-        certify(kernel, HardInstance(dim=40, outputs=3, alpha=0.3), n=50)
-    with pytest.raises(InputError, match=r"with 16 varying coordinates takes at most 2048 functions, got .* minutes"):
-        certify(kernel, HardInstance(dim=16, outputs=3, alpha=0.3), n=5000)
-
-
-def test_the_closed_form_can_be_asked_for():
-    problem = HardInstance(dim=8, outputs=2, alpha=0.3)
-    with pytest.raises(InputError, match=r"off the cube .*; route='enumeration' would do"):
-        certify(GAUSS, problem, torch.zeros(2, 8), route="closed form")
-    refused("route must be 'closed form', 'enumeration' or None, got 'magic'", certify, GAUSS, HARD, n=3, route="magic")
 
 
 def test_directions_that_float64_cannot_see_are_told():

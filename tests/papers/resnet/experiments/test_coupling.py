@@ -17,7 +17,7 @@ from beyondkernels.papers.resnet.experiments.circle import LIPSCHITZ, CouplingSe
 from beyondkernels.papers.resnet.experiments.coupling import PROMISES, Coupling, outside
 from beyondkernels.papers.resnet.measurements.existence import Witness, gate_bounds
 from measuring import measured
-from papers.judging import check_figures, claims_of, failing, refuse, stored, undecided
+from papers.judging import check_figures, claims_of, failing, stored, undecided
 
 EXPERIMENT = Coupling()
 LAPTOP = EXPERIMENT.settings("laptop")
@@ -224,13 +224,3 @@ def test_ranges_of_lemma_c1() -> None:
     assert told(first_radius=3.52, second_radius=0.1) == "‖W‖ ×2.0, ‖V‖ ÷1.6"
     assert told(second_radius=8.0) == "‖V‖ ×2.0"
     assert told(second_radius=0.0) == "‖V‖ is zero"
-
-
-def test_bad_settings() -> None:
-    refuse(LAPTOP, {"dim": 1}, r"^dim must be at least 2, got 1$")
-    refuse(LAPTOP, {"frequency": 6.0}, r"^frequency must ")
-    refuse(LAPTOP, {"alpha": 0.0}, r"^alpha must be positive, got 0\.0$")
-    refuse(LAPTOP, {"first_power": -0.5}, r"^first_power must ")
-    refuse(LAPTOP, {"widths": (300, 100)}, r"^widths must hold increasing numbers")
-    refuse(LAPTOP, {"fit_from": 10**6}, r"^fit_from must leave at least two widths")
-    refuse(LAPTOP, {"snapshots": (5, 10)}, r"^snapshots must begin with 0")

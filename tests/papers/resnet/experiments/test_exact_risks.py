@@ -14,7 +14,7 @@ from beyondkernels.papers.resnet.certificates import BestRisk
 from beyondkernels.papers.resnet.experiments import exact_risks, theorem2, theorem3
 from beyondkernels.papers.resnet.experiments.composite import network_of
 from beyondkernels.papers.resnet.experiments.hard_targets import BOTH, KERNELS, NARROW, THRESHOLD, kernel_of
-from papers.judging import check_figures, failing, finish, refuse, refuted
+from papers.judging import check_figures, failing, finish, refuted
 
 KERNEL, FEATURE = theorem2.Theorem2(), theorem3.Theorem3()
 SEEDS = (0, 1)
@@ -108,15 +108,6 @@ def test_networks_have_as_many_parameters_as_features_stand_beside_them():
 def test_feature_maps_have_the_number_asked_for(name):
     x = bk.resnet.HardInstance(6, 3, 0.3).sample(4, Stream(0)).x.double()
     assert theorem3.features_of(name, 9, 3).features(x, Stream(1)).shape == (4, 9)
-
-
-def test_bad_settings() -> None:
-    kernel, feature = KERNEL.settings("laptop"), FEATURE.settings("laptop")
-    refuse(kernel, {"dim": 60}, "at most 5000 points or features, got 34220; a smaller dimension would do")
-    refuse(kernel, {"outputs": 21}, "outputs must not exceed the dimension 20, got 21")
-    refuse(kernel, {"shares": (0.001, 0.05)}, "shares must hold one of at least 0.1")
-    refuse(kernel, {"shares": (0.1, 2.0)}, "shares must lie in")
-    refuse(feature, {"outputs": 7, "dim": 16}, "at most 5000 points or features, got 11440")
 
 
 def test_figures():

@@ -10,7 +10,7 @@ from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.resnet.experiments.fig2 import Fig2a, Fig2b
 from beyondkernels.papers.resnet.paper import PAPER
-from papers.judging import check_figures, claims_in, failing, finish, refuse, refuted, undecided
+from papers.judging import check_figures, claims_in, failing, finish, refuted, undecided
 
 EXPERIMENT = Fig2a()
 LAPTOP = replace(EXPERIMENT.settings("laptop"), widths=(20, 50))
@@ -138,14 +138,3 @@ def test_table_and_figures(good: Reading) -> None:
     kernel = next(line for line in lines if line["method"] == "3resnet (last)")
     assert kernel["test_error"] == pytest.approx(5.01) and kernel["test_error_2"] == pytest.approx(7.01)
     check_figures(good, ["error", "kernels-by-sgd", "choices"])
-
-
-def test_bad_settings() -> None:
-    refuse(LAPTOP, {"batch": 600}, r"batch must not exceed samples \(500\), got 600")
-    refuse(LAPTOP, {"widths": (50, 20)}, "widths must hold increasing numbers, each once")
-    refuse(LAPTOP, {"widths": ()}, "widths must hold at least one value")
-    refuse(LAPTOP, {"learning_rates": (0.03,)}, "1, 2 or 5 times a power of ten, got 0.03")
-    refuse(LAPTOP, {"kernel_decays": (20.0,)}, "kernel_decays must lie in")
-    refuse(LAPTOP, {"rate_limits": (0.1, 0.01)}, "rate_limits must hold increasing numbers")
-    refuse(LAPTOP, {"decay_epoch": 900}, "decay_epoch must lie in")
-    refuse(LAPTOP, {"dim": 0}, "dim must be positive, got 0")

@@ -14,7 +14,7 @@ from beyondkernels.papers.resnet.experiments.fig4 import Fig4a, Fig4b
 from beyondkernels.papers.resnet.experiments.monomial import CLOSED, DESCENT, SGD, norm_of, spec, targets
 from beyondkernels.papers.resnet.paper import PAPER as RESNET
 from beyondkernels.papers.resnet.theory import ClosedForm, least_norm
-from papers.judging import check_figures, claims_in, failing, finish, refuse, refuted, undecided
+from papers.judging import check_figures, claims_in, failing, finish, refuted, undecided
 
 A, B = Fig4a(), Fig4b()
 SMALL = replace(A.settings("laptop"), construction_decays=(1e-3, 1e-4))
@@ -151,12 +151,3 @@ def test_notes_have_the_numbers() -> None:
     assert "$N$ = 4,182$d$ = 167,271" in notes
     # 32 rows of each sign, of which 4 are copied four times and 28 three times
     assert f"needs {math.sqrt(200 / 64 * (28 / 3 + 1) / 32):.4f} times as much" in notes
-
-
-def test_bad_settings() -> None:
-    refuse(SMALL, {"dim": 5}, "dim must be at least 6, got 5")
-    refuse(SMALL, {"widths": (200, 501)}, "widths must be even, got 501")
-    refuse(SMALL, {"epochs": (3,)}, "epochs must be even, got 3")
-    refuse(SMALL, {"construction_width": 62}, "construction_width must be at least 64, got 62")
-    refuse(SMALL, {"weight_decays": (3e-5,)}, "1, 2 or 5 times a power of ten")
-    refuse(SMALL, {"batch": 6000}, "batch must not exceed samples")

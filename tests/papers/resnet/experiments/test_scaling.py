@@ -34,7 +34,6 @@ from beyondkernels.papers.resnet.experiments.scaling_views import (
     over_d_log_d,
     winner,
 )
-from papers.judging import refuse
 
 
 def brute_force(kernel: Any, problem: Any, most: int, seed: int, threshold: float) -> int:
@@ -193,9 +192,3 @@ def test_a_learner_that_never_gets_there_is_shown_and_left_undecided() -> None:
     drawn = [figure for each in Scaling().figures(s) for figure in each.draw(rows, Scaling().declared)]
     captions = {figure.name: figure.caption for figure in drawn}
     assert "not drawn" in captions["needed-4"] and "not drawn" not in captions["needed-3"]
-
-
-def test_bad_settings() -> None:
-    refuse(ScalingSettings(), {"dims3": (3, 5)}, "dims3 must hold at least two numbers, all above 3, got")
-    refuse(ScalingSettings(), {"dims2": (5,)}, "dims2 must hold at least two numbers, all above 2, got")
-    refuse(ScalingSettings(), {"most": 20}, "start must be at most 20, the largest N, got 64")

@@ -8,12 +8,11 @@ import pytest
 import torch
 
 import resnet_cases as cases
-from beyondkernels.core import Outcome, Stream, build, describe
+from beyondkernels.core import Outcome, Stream
 from beyondkernels.measure.point_blocks import blocks
 from beyondkernels.networks import theorem_network
-from beyondkernels.papers.resnet.measurements import Coupling, coupling_bounds, coupling_terms
+from beyondkernels.papers.resnet import Coupling, ResNetWeights, coupling_bounds, coupling_terms
 from beyondkernels.papers.resnet.measurements.course import course, radii, scales
-from beyondkernels.papers.resnet.networks import ResNetWeights
 from measuring import measured
 from refusals import refused
 
@@ -183,7 +182,6 @@ def test_measurement_along_a_run():
         ratio = max(one[name] / right for one, right in zip(each, getattr(bounds, name).tolist(), strict=True))
         assert at(f"coupling/{name}_ratio", 10) == pytest.approx(ratio, rel=1e-10), name
     assert at("coupling/first_flips_ratio", 0) == 0
-    assert build(describe(Coupling(7))) == Coupling(7)
 
 
 def test_blocks_of_points_change_nothing(monkeypatch):

@@ -5,10 +5,9 @@ import itertools
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Outcome, Stream
+from beyondkernels.core import Outcome, Stream
 from beyondkernels.networks import ThreeLayerResNet, popular_initialisation
-from beyondkernels.papers.resnet.measurements import LearntSignals
-from beyondkernels.papers.resnet.problems import CompositeParity, Monomial
+from beyondkernels.papers.resnet import CompositeParity, LearntSignals, Monomial
 from measuring import measured
 from refusals import refused
 
@@ -66,6 +65,5 @@ def test_what_is_neither_signal_is_left_out():
 
 
 def test_sentences():
-    with pytest.raises(InputError, match=r"^problem must be composite to have two signals, got Monomial$"):
-        measured(LearntSignals(), outcome(exact(1.0, 0.3)), Monomial(8))
+    refused(r"to have two signals, got Monomial$", measured, LearntSignals(), outcome(exact(1.0, 0.3)), Monomial(8))
     refused(r"^the run kept no snapshot of A\.weight", measured, LearntSignals(), Outcome(), PROBLEM)

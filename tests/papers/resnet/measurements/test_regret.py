@@ -5,12 +5,11 @@ import pytest
 import torch
 
 import resnet_cases as cases
-from beyondkernels.core import InputError, Outcome, Stream, build, describe
-from beyondkernels.papers.resnet.measurements import Regret, Witness, along, existence_errors, regret_terms
+from beyondkernels.core import Outcome, Stream
+from beyondkernels.papers.resnet import Regret, ResNetWeights, Witness, along, existence_errors, regret_terms
 from beyondkernels.papers.resnet.measurements.course import radii, scales
 from beyondkernels.papers.resnet.measurements.existence import gate_bounds
 from beyondkernels.papers.resnet.measurements.regret import error_bound, signals
-from beyondkernels.papers.resnet.networks import ResNetWeights
 from measuring import measured
 from refusals import refused
 
@@ -191,7 +190,6 @@ def test_measurement_along_a_run():
     assert at("regret/second_distance", 5) == pytest.approx(float((NOW.V - INITIAL.V - star.V).norm()))
     assert "regret/second_now" in found.series
     assert all(type(value) is float for value in scalars.values())
-    assert build(describe(measurement)) == measurement
 
 
 def test_a_scaled_base_signal_is_part_of_the_target():
@@ -205,5 +203,4 @@ def test_a_scaled_base_signal_is_part_of_the_target():
 def test_sentences(pointing):
     run = cases.outcome((0, 0.0), (5, 0.3))
     refused(r"^Pointing knows no base signal F and composite signal αG\(F\)$", measured, Regret(), run, pointing)
-    with pytest.raises(InputError, match=r"^Ξ is for runs that leave A where it starts, got a run that trained A$"):
-        measured(Regret(), cases.outcome((0, 0.0), (5, 0.3), same_readout=False), PROBLEM)
+    refused(r"where it starts, got", measured, Regret(), cases.outcome((0, 0.0), (5, 0.3), same_readout=False), PROBLEM)

@@ -1,7 +1,6 @@
 """What every problem of the ResNet paper must do."""
 
 import math
-from dataclasses import replace
 
 import pytest
 import torch
@@ -15,7 +14,6 @@ from beyondkernels.papers.resnet.problems import (
     DrawnGeneralMap,
     HardInstance,
     LinearThenPolynomial,
-    Monomial,
     SmoothComposite,
 )
 from refusals import refused
@@ -186,20 +184,3 @@ def test_risk_is_exact_where_inputs_can_be_listed_and_agrees_with_draws():
     assert not drawn.exact
     assert abs(drawn.value - exact.value) < 5 * drawn.error
     assert 0 < drawn.error < 0.05
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: CompositeParity(alpha=-0.1), "alpha must not be negative, got -0.1"),
-        (lambda: CompositeParity(dim=29), "dim must be at least twice outputs, got 29 for 15 outputs"),
-        (lambda: CompositeParity().sample(-1, Stream(0)), "n must be a whole number of at least 0, got -1"),
-        (lambda: HardInstance(5, 4, 0.1, uniform=3), "uniform must lie between outputs = 4 and dim = 5, got 3"),
-        (lambda: HardInstance(5, 2, 0.1, indices=(1, 1)), "indices must be 2 distinct numbers from 0 to 4"),
-        (lambda: LinearThenPolynomial(3, 0.1, correlation=1.0), r"correlation must lie in \(-1, 1\), got 1.0"),
-        (lambda: Monomial(5), "dim must be at least the degree 6, got 5"),
-        (lambda: replace(SMOOTH, concept_class=3), "concept_class must be 1, 2 or None, got 3"),
-    ],
-)
-def test_bad_problems(make, sentence):
-    refused(sentence, make)

@@ -9,7 +9,6 @@ from beyondkernels.activations import Cosine, Exponential, Polynomial, Sigmoid, 
 from beyondkernels.core import Stream
 from beyondkernels.data import CircleMap, DrawnMap, GivenMap, absorbed
 from beyondkernels.papers.resnet.problems import DrawnGeneralMap, GeneralForm
-from refusals import refused
 
 MIXED = GivenMap(
     weights=[[[1.0, 2.0, 0.0], [0.5, -0.5, 0.1]], [[0.0, 0.0, 3.0], [1.0, 1.0, 1.0]]],  # pyright: ignore[reportArgumentType]
@@ -79,19 +78,3 @@ def test_lemma_a2(function):
     for which in (form.first, form.second):
         torch.testing.assert_close(which.norm(dim=2), torch.ones(3, 4, dtype=torch.float64))
     assert float(form.coefficients.abs().max()) <= 1
-
-
-@pytest.mark.parametrize(
-    ("make", "sentence"),
-    [
-        (lambda: GivenMap([[[1.0], [1.0, 2.0]]], [[1.0]], identity), "weights must hold numbers in 3 axes"),  # pyright: ignore
-        (lambda: GivenMap([[[1.0]]], [[1.0, 2.0]], identity), "readout must hold a number for each direction"),  # pyright: ignore
-        (lambda: GivenMap([[[1.0]]], [[1.0]], ((identity, identity),)), "function must be one function or one for"),  # pyright: ignore
-        (lambda: absorbed(GivenMap([[[0.0]]], [[1.0]], identity)), "positive length"),  # pyright: ignore
-        (lambda: CircleMap(3, 3), "outputs must be even, got 3"),
-        (lambda: DrawnGeneralMap(3, 3, 1, quadratic), "Taylor terms of order 0 and odd orders only, got Polynomial"),
-        (lambda: GeneralForm(MIXED), r"directions of length 1/√2 .* absorbed\(source\)"),
-    ],
-)
-def test_bad_maps(make, sentence):
-    refused(sentence, make)

@@ -6,19 +6,9 @@ import math
 import pytest
 import torch
 
-from beyondkernels.core import InputError, Stream
+import beyondkernels as bk
+from beyondkernels.core import Stream
 from beyondkernels.data import Alike, Biased, FunctionBackground
-from beyondkernels.papers.resnet.problems import (
-    AllPoints,
-    CompositeParity,
-    HardInstance,
-    LinearThenPolynomial,
-    Monomial,
-    distance,
-    product_as_powers,
-    product_map,
-    widened,
-)
 from refusals import refused
 
 
@@ -43,7 +33,7 @@ def literal_parity(x: list[float], k: int, alpha: float, beta: float) -> list[fl
 
 @pytest.mark.parametrize(("d", "k", "alpha", "beta"), [(8, 4, 0.3, 1.0), (10, 4, 0.5, 0.2), (10, 5, 0.3, 0.0)])
 def test_parity_by_enumeration(d, k, alpha, beta):
-    problem = CompositeParity(d, k, alpha, beta)
+    problem = bk.resnet.CompositeParity(d, k, alpha, beta)
     points = all_signs(d)
     H = torch.tensor([literal_parity(x, k, alpha, beta) for x in points.tolist()], dtype=torch.float64)
     torch.testing.assert_close(problem.target(points), H)
@@ -59,7 +49,7 @@ def test_parity_by_enumeration(d, k, alpha, beta):
 
 
 def test_parity_spectrum_by_enumeration():
-    problem = CompositeParity(9, 4, 0.3, 0.7)
+    problem = bk.resnet.CompositeParity(9, 4, 0.3, 0.7)
     points = all_signs(9)
     H = problem.target(points)
     for size in range(10):
@@ -70,7 +60,7 @@ def test_parity_spectrum_by_enumeration():
 
 
 def test_parity_of_the_paper():
-    problem = CompositeParity()
+    problem = bk.resnet.CompositeParity()
     assert (problem.in_dim, problem.out_dim) == (30, 15)
     assert problem.base_only_risk == pytest.approx(1.35)
     sample = problem.sample(1000, Stream(0))
@@ -78,9 +68,9 @@ def test_parity_of_the_paper():
     torch.testing.assert_close(sample.y, H)
     assert problem.signs[:3].tolist() == [-1, 1, -1]
     assert problem.base_risk().value == pytest.approx(1.35)
-    only_base = CompositeParity(alpha=0.0).spectrum
-    assert distance(problem.spectrum, only_base) == pytest.approx(1.35)
-    noisy = CompositeParity(optimal_risk=0.5)
+    only_base = bk.resnet.CompositeParity(alpha=0.0).spectrum
+    assert bk.resnet.distance(problem.spectrum, only_base) == pytest.approx(1.35)
+    noisy = bk.resnet.CompositeParity(optimal_risk=0.5)
     assert noisy.base_only_risk == pytest.approx(2.35)
     assert noisy.polynomial_risk(8) == pytest.approx(1.0)
 
@@ -89,7 +79,7 @@ def test_parity_of_the_paper():
 def test_product_as_powers(q):
     """The identity at every corner and at random points, term by term as in App. D.4."""
     z = torch.cat([all_signs(q), Stream(q).normal(5, q, dtype=torch.float64)])
-    signs, c = product_as_powers(q)
+    signs, c = bk.resnet.product_as_powers(q)
     for row in z.tolist():
         total = 0.0
         for s in itertools.product((0, 1), repeat=q):
@@ -102,7 +92,7 @@ def test_product_as_powers(q):
 def test_product_map():
     """Some of the coordinates, other coefficients for each output, Concept 1's norms."""
     z = Stream(0).normal(10, 5, dtype=torch.float64)
-    found = product_map(5, (3, 0, 4), (2.0, -0.5))
+    found = bk.resnet.product_map(5, (3, 0, 4), (2.0, -0.5))
     expected = torch.stack([2 * z[:, 3] * z[:, 0] * z[:, 4], -0.5 * z[:, 3] * z[:, 0] * z[:, 4]], 1)
     torch.testing.assert_close(found(z), expected)
     assert found.terms == 8
@@ -113,7 +103,7 @@ def test_product_map():
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_corollary_7_1(k):
     """G of App. D.4 typed from the paper is the G of ``concept``, and k^{k/2}/√k times the product."""
-    concept = HardInstance(dim=9, outputs=k, alpha=0.2).concept()
+    concept = bk.resnet.HardInstance(dim=9, outputs=k, alpha=0.2).concept()
     assert (concept.base_terms, concept.composite_terms) == (1, 2**k)
     for z in Stream(k).normal(5, k, dtype=torch.float64).tolist():
         total = 0.0
@@ -130,10 +120,6 @@ def _crooked(n: int, width: int, stream: Stream) -> torch.Tensor:
     return first * (torch.arange(width) % 2 * 2.0 - 1)
 
 
-def _wrong(n: int, width: int, stream: Stream) -> torch.Tensor:
-    return torch.zeros(n, width)
-
-
 @pytest.mark.parametrize(
     "background",
     [Biased(), Biased(0.9), Alike(), FunctionBackground(_crooked)],
@@ -142,7 +128,7 @@ def _wrong(n: int, width: int, stream: Stream) -> torch.Tensor:
 def test_hard_instance(background):
     """(7.1) coordinate by coordinate; F alone has risk kα² whatever the background; no linear predictor does better."""
     d, d1, k, alpha, n = 10, 6, 3, 0.4, 20_000
-    problem = HardInstance(d, k, alpha, d1, background, indices=(4, 0, 2))
+    problem = bk.resnet.HardInstance(d, k, alpha, d1, background, indices=(4, 0, 2))
     sample = problem.sample(n, Stream(1))
     assert float((sample.x.abs() - 1 / math.sqrt(d)).abs().max()) < 1e-7
     for x, y in zip(sample.x[:50].tolist(), sample.y[:50].tolist(), strict=True):
@@ -157,15 +143,10 @@ def test_hard_instance(background):
     assert problem.polynomial_risk(3) == 0
 
 
-def test_background_must_be_signs():
-    with pytest.raises(InputError, match=r"signs of shape \(4, 2\), each 1 or −1"):
-        HardInstance(5, 2, 0.1, 3, FunctionBackground(_wrong)).sample(4, Stream(0))
-
-
 @pytest.mark.parametrize(("p", "rho"), [(1, 0.3), (2, 0.0), (3, -0.5), (4, 0.6)])
 def test_linear_then_polynomial(p, rho):
     """F by inner products; E‖G(F)‖² from draws with its error."""
-    problem = LinearThenPolynomial(12, 0.5, p, 0.7, rho, instance=3)
+    problem = bk.resnet.LinearThenPolynomial(12, 0.5, p, 0.7, rho, instance=3)
     w = problem.directions
     torch.testing.assert_close(w @ w.T, 12 * torch.tensor([[1.0, rho], [rho, 1.0]], dtype=torch.float64))
     x = problem.inputs.draw(400_000, Stream(0))
@@ -178,14 +159,14 @@ def test_linear_then_polynomial(p, rho):
 
 
 def test_monomial():
-    problem = Monomial(dim=40, instance=3)
+    problem = bk.resnet.Monomial(dim=40, instance=3)
     sample = problem.sample(500, Stream(0))
     for x, y in zip(sample.x.double().tolist(), sample.y.tolist(), strict=True):
         assert 40**3 * math.prod(x[i] for i in problem.relevant) == pytest.approx(y, abs=1e-4)
     assert set(sample.y.tolist()) == {-1.0, 1.0}
     assert sample.y.shape == (500,)
     assert problem.risk(lambda x: torch.zeros(len(x))).value == 1.0
-    small = Monomial(dim=7, degree=3, indices=(6, 1, 2))
+    small = bk.resnet.Monomial(dim=7, degree=3, indices=(6, 1, 2))
     points = small.inputs.points(128)
     assert points is not None
     y = small.target(points)
@@ -197,12 +178,12 @@ def test_monomial():
 
 
 def test_all_points_are_there_once():
-    sample = AllPoints().sample(64, None)
+    sample = bk.resnet.AllPoints().sample(64, None)
     rows = {tuple(row) for row in sample.x.sign().int().tolist()}
     assert rows == set(itertools.product((1, -1), repeat=6))
     assert sample.x.norm(dim=1).tolist() == pytest.approx([1.0] * 64)
     assert sample.y.tolist() == [math.prod(row) for row in sample.x.sign().int().tolist()]
-    refused(r"^n must be 64, the number of all points, got 63$", lambda: AllPoints().sample(63, None))
+    refused(r"^n must be 64, the number of all points, got 63$", lambda: bk.resnet.AllPoints().sample(63, None))
 
 
 def test_padding():
@@ -210,7 +191,7 @@ def test_padding():
     m = 10
     W = Stream(0).normal(m, 6, dtype=torch.float64)
     a = torch.tensor([1.0, -1.0] * (m // 2), dtype=torch.float64) / math.sqrt(m)
-    problem = Monomial(dim=15, instance=1)
+    problem = bk.resnet.Monomial(dim=15, instance=1)
     x = problem.inputs.draw(30, Stream(1))
     small = x[:, list(problem.relevant)] * math.sqrt(15 / 6)
     torch.testing.assert_close(small.norm(dim=1), torch.ones(30, dtype=torch.float64))
@@ -219,7 +200,7 @@ def test_padding():
     torch.testing.assert_close(torch.relu(x @ padded.T) @ a, expected)
     assert float(padded.norm()) / math.sqrt(15) == pytest.approx(float(W.norm()) / math.sqrt(6))
     for width in (10, 20, 24, 50):
-        wide, readout = widened(padded, a, width)
+        wide, readout = bk.resnet.widened(padded, a, width)
         assert wide.shape == (width, 15)
         torch.testing.assert_close(torch.relu(x @ wide.T) @ readout, expected)
         torch.testing.assert_close(readout.abs(), torch.full((width,), 1 / math.sqrt(width), dtype=torch.float64))
@@ -227,16 +208,5 @@ def test_padding():
         if width % m == 0:
             assert float(wide.norm()) == pytest.approx(float(padded.norm()))
     refused(r"weights must have shape \(m, 6\)", problem.padded, W[:, :5])
-    refused("width must be even and at least 10, got 11", widened, W, a, 11)
-    refused("readout must be ±1/√m, half of each sign", widened, W, a.abs(), 20)
-
-
-def test_padded_risk_is_that_of_six_inputs():
-    W = Stream(2).normal(8, 6, dtype=torch.float64)
-    a = torch.tensor([1.0, -1.0] * 4, dtype=torch.float64) / math.sqrt(8)
-    six, ten = Monomial(6, indices=(0, 1, 2, 3, 4, 5)), Monomial(10, instance=4)
-    one = six.risk(lambda x: torch.relu(x @ W.T) @ a, dtype=torch.float64)
-    other = ten.risk(lambda x: torch.relu(x @ ten.padded(W).T) @ a, dtype=torch.float64)
-    assert one.exact
-    assert other.exact
-    assert one.value == pytest.approx(other.value)
+    refused("width must be even and at least 10, got 11", bk.resnet.widened, W, a, 11)
+    refused("readout must be ±1/√m, half of each sign", bk.resnet.widened, W, a.abs(), 20)

@@ -3,10 +3,7 @@
 import pytest
 
 import beyondkernels as bk
-from beyondkernels.core import InputError
-from beyondkernels.papers.resnet.problems import AllPoints
 from beyondkernels.papers.resnet.theory import ClosedForm, least_norm
-from refusals import refused
 
 
 @pytest.mark.parametrize(("degree", "dim", "width"), [(6, 40, 200), (6, 8, 128), (4, 9, 50)])
@@ -19,9 +16,3 @@ def test_it_has_the_risk_that_was_asked(degree: int, dim: int, width: int) -> No
     # rows that are copied more often than others cost a little; none are where 2^q divides the width
     most = 1 + 1e-9 if width % 2**degree == 0 else 1.02
     assert 1 - 1e-9 <= found["norm"] / least_norm(0.037, degree) <= most
-
-
-def test_bad_input() -> None:
-    refused(r"^problem must be a Monomial, got a AllPoints$", bk.fit, ClosedForm(64, 0.1), AllPoints(), n=64, test=64)
-    with pytest.raises(InputError, match=r"^width must be even and at least 64, got 62$"):
-        bk.fit(ClosedForm(62, 0.1), bk.resnet.Monomial(8), n=1, test=1)

@@ -5,6 +5,7 @@ import math
 import pytest
 import torch
 
+import naive
 from beyondkernels.activations import Cosine, Exponential, Polynomial, Sine, Tanh
 from beyondkernels.activations.complexity import width_complexity
 from beyondkernels.core import InputError, Stream
@@ -17,14 +18,6 @@ from beyondkernels.papers.resnet.problems import (
     SmoothComposite,
 )
 from beyondkernels.papers.resnet.theory import concept_complexity, lipschitz_bound, map_complexity
-
-
-def literal_eps(c, epsilon, R, star):
-    total = 2 * abs(c[0])
-    for i in range(1, len(c)):
-        second = math.sqrt(math.log(1 / epsilon)) / math.sqrt(i) * star * R
-        total += ((star * R) ** i + second**i) * abs(c[i])
-    return total
 
 
 def test_hard_instance():
@@ -55,7 +48,7 @@ def test_sizes_of_the_composite_parity():
     assert sizes.base_complexity == pytest.approx(3 * 30 / math.sqrt(15))
     assert sizes.composite_complexity == pytest.approx(5 * 15**1.5 / 6)
     assert (sizes.outputs, sizes.alpha, sizes.base_norm, sizes.best_risk) == (15, 0.3, 1.0, 0.04)
-    eps = literal_eps([0, 0, 30 / math.sqrt(15)], 0.3, 1.0, 1.0)
+    eps = naive.width_sum([0, 0, 30 / math.sqrt(15)], 0.3, 1.0, 1.0)
     assert sizes.base_width_complexity == pytest.approx(eps)
     assert found.base.bound == pytest.approx(math.sqrt(15) * 2 * 3 * 30 / math.sqrt(15))
 

@@ -110,11 +110,6 @@ def test_padding_changes_neither_the_function_nor_the_norm(dim):
         assert padded.norm() / math.sqrt(dim) == pytest.approx(float(weights.norm()) / math.sqrt(6), rel=1e-12)
 
 
-@pytest.mark.parametrize("degree", [0, 3, 5, 2.0])
-def test_odd_degrees(degree):
-    refused(rf"^degree must be an even number of at least 2, got {degree}$", parity_norm, degree)
-
-
 def test_odd_parities_do_not_correlate():
     assert correlation([0.4, -0.2, 0.7], 3) == pytest.approx(0, abs=1e-15)
 

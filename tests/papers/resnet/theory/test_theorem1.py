@@ -5,10 +5,9 @@ from dataclasses import fields, replace
 
 import pytest
 
-from beyondkernels.core import InputError, describe
+from beyondkernels.core import describe
 from beyondkernels.networks import Parameterisation, ThreeLayerResNet, initial_stds, popular_initialisation
 from beyondkernels.papers.resnet.theory import ConceptSizes, Theorem1Constants, theorem1
-from refusals import refused
 
 SIZES = ConceptSizes(
     outputs=3,
@@ -133,18 +132,6 @@ def test_unknown_width_complexity_asks_for_an_infinite_width():
 def test_fact_a3_stands_in_for_the_lipschitz_constant():
     assert SIZES.composite_lipschitz == pytest.approx(math.sqrt(3) * 4 * 0.7)
     assert replace(SIZES, lipschitz=0.5).composite_lipschitz == 0.5
-
-
-def test_sentences():
-    refused("risk must be positive, got 0", theorem1, SIZES, resnet(10), risk=0)
-    with pytest.raises(InputError, match=r"^network must be a ThreeLayerResNet in the bottleneck form, got ThreeLayer"):
-        theorem1(SIZES, ThreeLayerResNet(10))
-    with pytest.raises(InputError, match=r"^risk must be given where α and OPT leave none, got None$"):
-        theorem1(replace(SIZES, alpha=0.0, best_risk=0.0), resnet(10))
-    refused(r"^width must be at least 2 for its logarithm to be positive, got 1$", theorem1, SIZES, resnet(1))
-    with pytest.raises(InputError, match=r"^sizes must leave the theorem's numbers in the range of floats"):
-        theorem1(replace(SIZES, composite_complexity=1e200), resnet(10))
-    refused("best_risk must not be negative, got -1", replace, SIZES, best_risk=-1)
 
 
 def test_what_the_network_is_like():

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from beyondkernels.core import unknown
 from beyondkernels.lab.report.figures.base import NARROW
 from beyondkernels.lab.report.figures.legend import MARGIN
 from beyondkernels.lab.report.figures.style import INK
@@ -63,7 +62,7 @@ def prepare_x(ax: Axes, scale: str, label: str) -> None:
     if scale == "linear":
         ax.set_xlim(low, high if high > low else low + 1)
         ax.xaxis.set_major_locator(MaxNLocator(6, integer=high - low >= 4))
-    elif scale in ("log", "steps"):
+    else:
         if scale == "steps" and low <= 0:
             ax.set_xscale("symlog", linthresh=positive, linscale=0.35)
             ends, extra = (0.0, max(high, positive * 1.01)), [0.0]
@@ -82,8 +81,6 @@ def prepare_x(ax: Axes, scale: str, label: str) -> None:
             ax.xaxis.get_major_ticks(len(ticks))[-1].label1.set_horizontalalignment("right")
         ax.xaxis.set_minor_locator(NullLocator())
         ax.xaxis.set_minor_formatter(NullFormatter())
-    else:
-        unknown("x_scale", scale, ("linear", "log", "steps"))
     ax.xaxis.set_major_formatter(FuncFormatter(tick))
     ax.set_xlabel(fit(label, 240), labelpad=5)
 
@@ -94,8 +91,6 @@ def prepare_y(ax: Axes, scale: str, limits: tuple[float, float] | None) -> None:
 
     if scale == "log":
         ax.set_yscale("log", nonpositive="mask")
-    elif scale != "linear":
-        unknown("y_scale", scale, ("linear", "log"))
     if limits is not None:
         ax.set_ylim(*limits)
     else:

@@ -23,7 +23,7 @@ from beyondkernels.certificates.catalecticant import (
 )
 from beyondkernels.certificates.certificate import Certificate, Numbers, Verification
 from beyondkernels.certificates.universal import require_alpha
-from beyondkernels.core import Stream, require, require_positive, require_whole, unknown
+from beyondkernels.core import Stream, require, require_positive, require_whole
 from beyondkernels.core.hypotheses import Hypothesis
 from beyondkernels.papers.bfc.problems.hard import Shallow, even_target, require_depth
 
@@ -87,8 +87,6 @@ class NeuronCertificate(Certificate):
         require(self.dim <= _LARGEST_SIZE, f"dim (d) must be at most {_LARGEST_SIZE}, got {self.dim}")
         require_alpha(self.alpha)
         require_positive("constant", self.constant)
-        if self.theorem not in ("I.6", "I.7"):
-            unknown("theorem", self.theorem, ["I.6", "I.7"])
         require(
             self._factor * uniform_tail(self.dim, self.half, self.squares, 0) < _LARGEST_RISK,
             f"alpha must give risks below 1e300, got {self.alpha:g} with d = {self.dim} and L = {self.depth}",

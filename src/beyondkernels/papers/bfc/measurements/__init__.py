@@ -13,6 +13,7 @@ from beyondkernels.papers.bfc.measurements.features import (
     LayerContributions as LayerContributions,
     below_from as below_from,
 )
+from beyondkernels.papers.bfc.measurements.ranks import FoundRanks as FoundRanks
 from beyondkernels.papers.bfc.measurements.second_layer import SecondLayer as SecondLayer
 
 _check_exports(globals())

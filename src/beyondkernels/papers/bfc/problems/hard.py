@@ -6,7 +6,7 @@ from typing import Literal
 
 import torch
 
-from beyondkernels.core import Stream, require, require_whole, shown, unknown
+from beyondkernels.core import Stream, require, require_whole, shown
 from beyondkernels.papers.bfc.problems.graph import MOST_LAYERS, Graph, skip_graph
 from beyondkernels.papers.bfc.problems.matrices import nested
 from beyondkernels.papers.bfc.problems.target import QuadraticTarget
@@ -89,8 +89,6 @@ def even_target(dim: int, depth: int, alphas: tuple[float, ...], theorem: Shallo
     """
     require_depth(depth)
     require_whole("dim", dim)
-    if theorem not in ("I.6", "I.7"):
-        unknown("theorem", theorem, ["I.6", "I.7"])
     graph, wide = skip_graph(depth), theorem == "I.6"
     widths = (dim if wide else 1, *(1,) * (depth - 2))
 

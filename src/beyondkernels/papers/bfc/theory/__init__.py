@@ -48,6 +48,11 @@ from beyondkernels.papers.bfc.theory.proof import (
     ProofNumbers as ProofNumbers,
     definition_b3 as definition_b3,
 )
+from beyondkernels.papers.bfc.theory.search import (
+    allowed_graphs as allowed_graphs,
+    alpha_grid as alpha_grid,
+    architectures as architectures,
+)
 from beyondkernels.papers.bfc.theory.symmetric import (
     induced as induced,
     pairs as pairs,

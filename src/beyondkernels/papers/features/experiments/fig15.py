@@ -72,6 +72,7 @@ class Fig15(lab.Experiment):
     }
     seconds_per_run = {"smoke": 0.2, "laptop": 8.0, "paper": 8.0}
     settings_class = Fig15Settings
+    seed_sets = {"laptop": (0, 500, 1000)}
     scales = {"laptop": lab.scale(seeds=3), "smoke": SMOKE}
 
     def runs(self, s: Fig15Settings) -> list[lab.Runs]:

@@ -57,6 +57,7 @@ class Lemma5(lab.Experiment):
     }
     seconds_per_run = {"smoke": 0.02, "laptop": 0.08, "paper": 0.25}
     settings_class = Lemma5Settings
+    seed_sets = {"laptop": (0, 500, 1000)}
     scales = {
         "laptop": lab.scale(relevants=(1, 2, 5, 10, 30), test_samples=2000, seeds=3),
         "smoke": lab.scale(dim=20, patterns=12, relevants=(1, 3), test_samples=200, seeds=2),

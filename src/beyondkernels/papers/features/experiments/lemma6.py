@@ -29,6 +29,8 @@ ROOMS = {
     "background_room_2": "Lemma 20: after step two |Tⱼ| is at most σ_φ² · σ̃ times its ε_e for background patterns",
 }
 """By the column with the bound over what was found: the bound in words."""
+READABLE = 0.25  # a neuron's input is then two deviations from halfway to the next count
+NOISE = "Deviation of a neuron's input due to background patterns, over the distance of two counts; the largest."
 LAPTOP_SWEEPS = {"relevants": (3, 5, 7, 9), "backgrounds": (0.125, 0.25, 0.5), "dictionaries": (100, 200, 400, 800)}
 SMOKE_SWEEPS = {"relevants": (3, 5), "backgrounds": (0.3, 0.5), "dictionaries": (10, 20)}
 
@@ -51,6 +53,11 @@ class Lemma6Settings(bk.core.Checked):
         most = max(self.relevant, *self.relevants)
         bk.core.require(most < least, f"relevants must be below patterns and dictionaries ({least}), got {most}")
 
+    @property
+    def sparsest(self) -> float:
+        """The least p_o."""
+        return self.backgrounds[0]
+
 
 class Lemma6(lab.Experiment):
     id = "features/lemma6"
@@ -64,6 +71,8 @@ class Lemma6(lab.Experiment):
         "epsilon": SIZE("ε_e", format=".1f", about="Above one the lemma's bound is larger than the signal itself."),
         "ratio_1": SIZE("ratio 1", about="Largest background over mean relevant Tⱼ, after step one."),
         "ratio_2": SIZE("ratio 2", about="The same after step two."),
+        "noise_1": SIZE("noise 1", format=".3f", log=True, about=NOISE),
+        "noise_2": SIZE("noise 2", about="The same after step two."),
         "improvement": SIZE("ratio 1 over ratio 2"),
         "least_beta_1": lab.Quantity("least β, step 1", ".2f", lab.SHARE),
         "least_beta_2": lab.Quantity("least β, step 2", ".2f", lab.SHARE),
@@ -71,6 +80,7 @@ class Lemma6(lab.Experiment):
     }
     seconds_per_run = {"smoke": 0.1, "laptop": 1.0, "paper": 40.0}
     settings_class = Lemma6Settings
+    seed_sets = {"laptop": (0, 500, 1000)}
     scales = {
         "laptop": lab.scale(patterns=200, **LAPTOP_SWEEPS, pairs=20, seeds=3),
         "smoke": lab.scale("laptop", patterns=20, relevant=3, **SMOKE_SWEEPS, pairs=3, seeds=2),
@@ -93,7 +103,8 @@ class Lemma6(lab.Experiment):
         made = []
         for column, words in ROOMS.items():
             name, room = column.replace("_room", "").replace("_", "-"), lab.least(column, per_seed=False)
-            made.append(self.claim(s, name, room, lab.AtLeast(1.0), "at least a constant", "room", words=words))
+            item = "output" if name == "output" else "room"
+            made.append(self.claim(s, name, room, lab.AtLeast(1.0), "at least a constant", item, words=words))
         for (column, axis), kind in itertools.product(AXES.items(), ("relevant", "background")):
             slope = lab.of(f"{kind}_share_1", column, sweep=column, labels=THRESHOLD).slope()
             symbol, falls = axis.column_heading, lab.AtMost(0.0)
@@ -102,11 +113,16 @@ class Lemma6(lab.Experiment):
         for step in (1, 2):
             slope = lab.of(f"least_beta_{step}", "relevant", sweep="relevant", labels=THRESHOLD).slope()
             made.append(self.claim(s, f"beta-{step}", slope, lab.AtLeast(0.0), "Ω(1)"))
+        by_background: dict[str, Any] = {"sweep": "background", "labels": THRESHOLD}
+        reads = lab.of("noise_1", **by_background, background=s.backgrounds[0])
+        made.append(self.claim(s, "one-step", reads, lab.AtMost(READABLE)))
+        slope = lab.of("noise_1", "background", **by_background).slope()
+        made.append(self.claim(s, "one-step-crowded", slope, lab.Above(0.0)))
         ratio = lab.least("improvement", per_seed=False)
         return [*made, self.claim(s, "improves", ratio, lab.AtLeast(1.0), "decreases")]
 
     def table(self, s: Lemma6Settings) -> lab.Table:
-        sizes = ["signal_1", "relevant_1", "background_1", "epsilon", "ratio_1", "ratio_2"]
+        sizes = ["signal_1", "relevant_1", "background_1", "epsilon", "ratio_1", "ratio_2", "noise_1", "noise_2"]
         return lab.Table(["labels", *AXES], [*sizes, "least_beta_1", "least_beta_2"])
 
     def figures(self, s: Lemma6Settings) -> list[lab.Picture]:
@@ -169,9 +185,22 @@ def row(s: Lemma6Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, An
         **found,
         **rooms,
         "output_room": 1 / found["largest_output"],
+        **{f"noise_{step}": noise(problem_of(at), outcome.arrays[f"T{step}"]) for step in (1, 2)},
         "background_bound_1": at.background * (1 - at.background) * found["epsilon"],
         "improvement": found["ratio_1"] / found["ratio_2"],
     }
+
+
+def noise(problem: bk.features.DictionaryProblem, T: Any) -> float:
+    r"""The deviation of a neuron's input due to background patterns, over the distance of two counts, at its largest.
+
+    .. math:: \max_i \sqrt{p_o(1 - p_o)\, \textstyle\sum_{j \notin A} T_{ij}^2} \Big/ \tfrac1k \sum_{j \in A} T_{ij}
+    """
+    A, p_o = list(problem.relevant_set), problem.moments.background
+    assert p_o is not None
+    rest = [j for j in range(problem.patterns) if j not in A]
+    deviations = (p_o * (1 - p_o) * (T[:, rest] ** 2).sum(1)) ** 0.5
+    return float((deviations / T[:, A].mean(1)).max())
 
 
 def components(s: Lemma6Settings, picture: lab.Drawn, rows: lab.Rows) -> list[lab.Figure]:

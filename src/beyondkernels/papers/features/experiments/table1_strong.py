@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from beyondkernels import lab
@@ -31,7 +31,7 @@ class Table1Strong(PaperTable):
     methods = ("Network", *CONVERGED, "Linear", "Constant")
 
     def claims_of(self, block: Sentences) -> list[lab.Statement]:
-        return block.ahead()
+        return [*block.ahead(), replace(block, printed="table1").one_step_best()]
 
     def figures(self, s: StrongSettings) -> list[lab.Picture]:
         return [self._dotted(s)]

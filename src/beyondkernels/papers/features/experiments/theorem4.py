@@ -36,6 +36,7 @@ class Theorem4(lab.Experiment):
     }
     seconds_per_run = {"smoke": 0.05, "laptop": 4.0, "paper": 60.0}
     settings_class = queried.Theorem4Settings
+    seed_sets = {"laptop": (0, 500, 1000)}
     scales = {
         "laptop": lab.scale(patterns=60, seeds=3),
         "smoke": lab.scale(

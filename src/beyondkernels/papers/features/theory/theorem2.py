@@ -138,10 +138,8 @@ class FixedFeatureCertificate(FixedFeatureBound):
         log = math.log(self.norm) + math.log(self.features) / 2 - telescoped_log(self.patterns, self.relevant) / 2
         second = self.background * (1 - math.exp(log))
         difference, route = abs(second - self.bound), "the factors of the binomial coefficient"
-        scale = max(1.0, self.background * self.share)
         if self.patterns <= _TRIED:
             extremal = replace(self, features=self.targets).bound
-            scale = max(scale, self.background - extremal)
             parities = every_parity(self.patterns, self.relevant)
             difference = max(difference, abs(extremal - _mean_loss(self, parities)))
             route += ", and all parities as features on the whole cube"
@@ -149,7 +147,7 @@ class FixedFeatureCertificate(FixedFeatureBound):
                 draws = Stream(0).child("certificate").bernoulli(0.5, len(parities), self.features)
                 difference = max(difference, self.bound - _mean_loss(self, 2 * draws.double() - 1))
                 route += ", and a map of random signs"
-        return Verification(route, difference, 1e-11 * scale).require()
+        return Verification(route, difference, 1e-11 * max(1.0, self.share)).require()
 
 
 def _mean_loss(certificate: FixedFeatureCertificate, values: torch.Tensor) -> float:

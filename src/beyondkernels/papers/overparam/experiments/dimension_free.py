@@ -39,7 +39,6 @@ class DimensionFree(lab.Experiment):
     reference = PAPER.at("§4.1, Theorem 4.1: “our result is dimension free”")
     quantities = two_layers.LOSSES
     seconds_per_run = {"smoke": 0.1, "laptop": 0.7, "paper": 1.0}
-    seed_sets = lab.THREE_SETS
     settings_class = DimensionSettings
     scales = {
         "laptop": lab.scale(dims=(16, 64, 256, 1024), test_samples=5000, seeds=6),

@@ -52,7 +52,6 @@ class Theorem41(lab.Experiment):
         "relative": lab.Quantity("relative", ".1e", about=two_layers.RELATIVE),
     }
     seconds_per_run = {"smoke": 0.1, "laptop": 0.7, "paper": 1.5}
-    seed_sets = lab.THREE_SETS
     settings_class = Theorem41Settings
     scales = {
         "laptop": lab.scale(**two_layers.LAPTOP, widths=(64, 256, 1024, 4096), test_samples=10_000),

@@ -62,7 +62,6 @@ class Theorem2(exact_risks.ExactRisks):
     quantities = exact_risks.quantities_of("N")
     drawn = {CUBE: KERNELS, LARGE: KERNELS, SMALL: (*NARROW, BOTH[0])}
     seconds_per_run = {"smoke": 0.03, "laptop": 1.5, "paper": 8.0}
-    seed_sets = lab.THREE_SETS
     settings_class = Theorem2Settings
     scales = {
         "laptop": lab.scale(dim=20, large_samples=(250, 500, 1000, 2000), exact_seeds=2, seeds=5),

@@ -52,7 +52,6 @@ class Theorem3(exact_risks.ExactRisks):
     quantities = exact_risks.quantities_of("D")
     drawn = {SMALL: MAPS, LARGE: ()}
     seconds_per_run = {"smoke": 0.03, "laptop": 3.0, "paper": 5.0}
-    seed_sets = lab.THREE_SETS
     settings_class = Theorem3Settings
     scales = {
         "laptop": lab.scale(exact_seeds=2, seeds=5),
