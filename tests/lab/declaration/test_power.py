@@ -52,6 +52,12 @@ def test_a_claim_that_cannot_fail_notices_nothing_and_one_that_fails_is_not_aske
     assert noticed(statements, ROWS, QUANTITIES) == {"trivial": []}
 
 
+def test_of_what_is_so_or_not_the_opposite_is_wrong() -> None:
+    rows = ROWS.assign(share=1.0)
+    found = noticed([claim("id", "…", of("share", method="network", n=1).share(), AtLeast(0.1))], rows, QUANTITIES)
+    assert found == {"id": ["not share"]}
+
+
 def test_wrong_tables_keep_their_coordinates_and_what_can_be() -> None:
     statements = [claim("id", "…", of("error", "n", method="network") / of("share", "n", method="network"), AtMost(9))]
     before = ROWS.copy()

@@ -43,7 +43,8 @@ def wrong_tables(statements: Sequence[Statement], rows: Rows, quantities: Quanti
     - the measured numbers of one coordinate's values are exchanged: each learner gets those of another one;
     - all measured numbers are shuffled among the rows;
     - nothing is learnt: each column has its worst number everywhere, or its median if no direction is better;
-    - one column is ten or a hundred times, or such a part of, what it was, or has the other sign if it can.
+    - one column is ten or a hundred times, or such a part of, what it was, or has the other sign if it can; of a column
+      that says whether something is so, the opposite.
 
     Arguments:
         statements: the claims, which say what is a coordinate and what is measured.
@@ -60,7 +61,11 @@ def wrong_tables(statements: Sequence[Statement], rows: Rows, quantities: Quanti
     shuffled[measured] = rows[measured].sample(frac=1.0, random_state=_SHUFFLE).to_numpy()
     yield "shuffled", shuffled
     yield "nothing learnt", rows.assign(**{name: _nothing(rows[name], quantities[name].better) for name in measured})
+    flags = {name for each in statements if each.value.statistic == "share" for name in each.value.columns}
     for column in measured:
+        if column in flags:
+            yield f"not {column}", rows.assign(**{column: 1 - rows[column]})
+            continue
         low, high = quantities[column].within
         for factor in FACTORS:
             yield f"{column} × {factor:g}", rows.assign(**{column: (rows[column] * factor).clip(low, high)})

@@ -84,10 +84,10 @@ def test_rows_of_a_run() -> None:
     assert rows[1]["test"] == pytest.approx(outcome.scalars["test_loss"] / float(added.var()), rel=0.03)
 
 
-def test_layerwise_is_run_at_a_small_alpha() -> None:
+def test_layerwise_is_run_at_the_largest_alpha() -> None:
     labels = list(specs_of(EXPERIMENT, SETTINGS, (0,), {}))
     frozen = [label for label in labels if LAYERWISE in label]
-    assert len(labels) == 9 + 3 and all("alpha=0.01" in label for label in frozen) and len(frozen) == 3
+    assert len(labels) == 9 + 3 and all("alpha=0.1" in label for label in frozen) and len(frozen) == 3
 
 
 def test_table_and_figures() -> None:

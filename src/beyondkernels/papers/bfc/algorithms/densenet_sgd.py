@@ -15,7 +15,7 @@ from beyondkernels.algorithms.gradient import loss_and_gradient
 from beyondkernels.algorithms.losses import CrossEntropy, Loss, Squared
 from beyondkernels.algorithms.optimisers import Chain, Optimiser, Rate, adam, chain, descend
 from beyondkernels.algorithms.view import MemberView, Transition
-from beyondkernels.core import DivergedError, InputError, Sample, Shape, Stream, Tensors, require
+from beyondkernels.core import DivergedError, InputError, Sample, Shape, Stream, Tensors, later, require
 from beyondkernels.core.constraints import not_negative, positive, size
 from beyondkernels.networks import Network
 from beyondkernels.papers.bfc.algorithms.distillation import (
@@ -96,7 +96,7 @@ class DenseNetSGD(Algorithm):
     draws: Annotated[int, size] = 1
     target: Literal["regression", "classification"] = "regression"
     constant: Annotated[float, positive] = 0.3
-    power: Annotated[int, positive] = 1
+    power: Annotated[int, positive] = later(1)
 
     def __post_init__(self) -> None:
         count = 2 * (self.settings.depth - 1)

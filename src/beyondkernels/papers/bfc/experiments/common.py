@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import beyondkernels as bk
@@ -44,7 +44,7 @@ def number(
 
 def error(label: str, about: str = "", heading: str = "") -> lab.Quantity:
     """A relative squared error, or another small number that is not negative."""
-    return number(label, ".1e", about, heading, log=True)
+    return replace(number(label, ".1e", about, heading, log=True), better="less")
 
 
 RELATIVE = "Mean squared error over the variance of the target: 1 is what the best constant leaves."

@@ -69,7 +69,6 @@ class Descent(lab.Experiment):
         "laptop": lab.scale(dim=5, width=12, samples=2000, steps=1000, snapshots=40, seeds=5),
         "smoke": lab.scale("laptop", dim=3, width=8, samples=100, batch=50, steps=30, snapshots=3, seeds=2),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: DescentSettings) -> list[lab.Runs]:
         return [lab.Runs(spec, {"weight": s.weights}, worst_and_last)]

@@ -53,7 +53,6 @@ class Gap(lab.Experiment):
             "laptop", **layers.SMOKE, samples=200, steps=10, three_ratios=(0.1, 1.0), four_ratios=(0.2, 1.0)
         ),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: GapSettings) -> list[lab.Runs]:
         return [lab.Runs(spec, {"layers": [n], "ratio": s.ratios(n)}, moments) for n in (3, 4)]

@@ -46,7 +46,6 @@ class Pretraining(lab.Experiment):
         "laptop": lab.scale(**layers.LAPTOP, seeds=5),
         "smoke": lab.scale("laptop", **layers.SMOKE, samples=200, steps=10, snapshots=2),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: PretrainingSettings) -> list[lab.Runs]:
         ways = {"alpha": [s.alpha], "inputs": [UNIFORM], "method": list(NAMES)}

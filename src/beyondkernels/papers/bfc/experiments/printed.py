@@ -52,7 +52,7 @@ class Printed(lab.Experiment):
         "inputs": lab.Quantity("inputs"),
         "left": error("left of layer 3", "Test error of F over the variance of what layer 3 adds."),
         "ranks": lab.Quantity("ranks found", about="k₂, k₃ as Algorithm 1 finds them; those of the target are 2, 1."),
-        **{name: lab.Quantity(words, ".2f", lab.SHARE) for name, words in SHARES.items()},
+        **{name: lab.Quantity(words, ".2f", lab.SHARE, better="more") for name, words in SHARES.items()},
         "steps": number("steps", ",.0f"),
     }
     seconds_per_run = {"smoke": 0.5, "laptop": 12.0, "paper": 120.0}
@@ -72,7 +72,6 @@ class Printed(lab.Experiment):
             "laptop", dim=3, width=6, samples=200, stage_steps=20, last_steps=20, batch=50, draws=3, seeds=2
         ),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: PrintedSettings) -> list[lab.Runs]:
         return [lab.Runs(spec, {"inputs": [GAUSSIAN, MIXTURE]}, row)]

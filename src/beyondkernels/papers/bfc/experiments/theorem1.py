@@ -19,6 +19,7 @@ from beyondkernels.papers.bfc.experiments.pictures import LOW, entries, over_ste
 from beyondkernels.papers.bfc.paper import PAPER
 
 ALGORITHM = "Algorithm 1"
+POINTS = 60  # of a seed's line in the pictures, about
 SHARES = {"learnt": "share of seeds", "right": "ranks right", "reached": "thresholds reached"}
 WAYS = {"plain": (TOGETHER, "plain training"), "algorithm": (ALGORITHM, ALGORITHM)}
 
@@ -43,7 +44,7 @@ class Theorem1(lab.Experiment):
         "test": error("test error", "Relative to Var(G*), which is what a constant leaves."),
         "bar": error("bar"),
         "alone": error("without the last layer", heading="Without layer L"),
-        **{name: lab.Quantity(words, ".2f", lab.SHARE) for name, words in SHARES.items()},
+        **{name: lab.Quantity(words, ".2f", lab.SHARE, better="more") for name, words in SHARES.items()},
         "times": number("constant", ".2g", "What Theorem 2's constant must be at least here."),
         **{f"S{i}": error(f"S{LOW[i]}") for i in (2, 3, 4)},
         "ranks": lab.Quantity("ranks found", about="k₂, k₃, … as Algorithm 1 finds them."),
@@ -147,14 +148,24 @@ def seed_curves(s: Theorem1Settings, picture: lab.Drawn, rows: lab.Rows) -> list
     drawn = []
     for n, (name, (method, words)) in itertools.product((4, 3), WAYS.items()):
         found = runs_of(rows, layers=n, method=method, last=True)
-        found = [(row, *row[OUTCOME].over("test_loss")) for row in found if "test_loss" in row[OUTCOME].series]
-        lines = [lab.Line(f"seed {row['seed']}", steps, losses / row["variance"]) for row, steps, losses in found]
+        found = [(row, *thinned(row[OUTCOME])) for row in found if "test_loss" in row[OUTCOME].series]
+        lines = [
+            lab.Line(f"seed {row['seed']}", steps, [loss / row["variance"] for loss in losses])
+            for row, steps, losses in found
+        ]
         lowest = min((row["bar"] for row, *_ in found), default=0.0)
         levels = {"lowest bar of the seeds": lowest}
         mine = panel(picture, f"-{n}-{name}", NAMES[n], words, NAMES[n].lower())
         joins = s.joins(n) if method == TOGETHER else {}
         drawn += over_steps(mine, lines, "test error, relative to Var(G*)", joins, levels)
     return drawn
+
+
+def thinned(run: bk.core.Outcome) -> tuple[Any, Any]:
+    """Test errors at some of the recorded steps, evenly spaced by their order; the picture shows no more."""
+    steps, losses = run.over("test_loss")
+    kept = slice(None, None, -(len(steps) // -POINTS))
+    return [*steps[:-1][kept], steps[-1]], [*losses[:-1][kept], losses[-1]]
 
 
 def bar_of(problem: bk.bfc.QuadraticTarget) -> float:

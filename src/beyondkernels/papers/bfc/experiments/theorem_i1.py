@@ -138,7 +138,6 @@ class TheoremI1(lab.Experiment):
         ),
         "smoke": lab.scale("laptop", **SMOKE),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: TheoremI1Settings) -> list[lab.Runs]:
         made = []

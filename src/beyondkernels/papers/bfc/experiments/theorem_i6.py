@@ -83,7 +83,6 @@ class TheoremI6(lab.Experiment):
         "laptop": lab.scale(wide_dim=5, three_dim=4, narrow_dim=4, iterations=300, deep_iterations=600, seeds=4),
         "smoke": lab.scale("laptop", wide_dim=3, three_dim=2, narrow_dim=3, iterations=10, deep_iterations=10, seeds=2),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: TheoremI6Settings) -> list[lab.Runs]:
         tried = {case: tuple(range(1, s.rank(case) + BEYOND + 1)) for case in DEPTHS}

@@ -60,7 +60,6 @@ class Toy12(lab.Experiment):
         "laptop": lab.scale("paper", **toys.LAPTOP),
         "smoke": lab.scale("laptop", **toys.SMOKE, snapshots=2),
     }
-    seed_sets = {"laptop": (0, 500, 1000)}
 
     def runs(self, s: Toy12Settings) -> list[lab.Runs]:
         return [lab.Runs(spec, {"inputs": [UNIT, toys.SMALL, toys.GAUSSIAN], "method": [TOGETHER, LAYERWISE]}, moments)]

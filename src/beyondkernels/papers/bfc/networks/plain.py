@@ -11,7 +11,7 @@ from typing import Annotated
 
 import torch
 
-from beyondkernels.core import Shape, Stream, Tensors
+from beyondkernels.core import Shape, Stream, Tensors, later
 from beyondkernels.core.constraints import not_negative, positive, size
 from beyondkernels.networks.linear import linear
 from beyondkernels.papers.bfc.networks.base import QuadraticNetwork, by_layer
@@ -52,7 +52,7 @@ class QuadraticDenseNet(QuadraticNetwork):
     second_moments: Annotated[float, not_negative] | Annotated[tuple[float, ...], not_negative] = 1.0
     scale: Annotated[float, positive] | Annotated[tuple[float, ...], positive] = 1.0
     leading: bool = False
-    readout: bool = False
+    readout: bool = later(False)
 
     def __post_init__(self) -> None:
         self.require_layers(widths=self.widths, alphas=self.alphas, scale=by_layer(self.scale, len(self.graph)))
