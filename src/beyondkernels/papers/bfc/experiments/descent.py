@@ -64,6 +64,7 @@ class Descent(lab.Experiment):
         "test": error("test error", "Relative to Var(G*)."),
     }
     seconds_per_run = {"smoke": 0.5, "laptop": 12.0, "paper": 60.0}
+    seed_sets = lab.THREE_SETS
     settings_class = DescentSettings
     scales = {
         "laptop": lab.scale(dim=5, width=12, samples=2000, steps=1000, snapshots=40, seeds=5),

@@ -41,6 +41,7 @@ class Pretraining(lab.Experiment):
         "known3": number("S₃ known", ".0f"),
     }
     seconds_per_run = {"smoke": 0.5, "laptop": 9.0, "paper": 40.0}
+    seed_sets = lab.THREE_SETS
     settings_class = PretrainingSettings
     scales = {
         "laptop": lab.scale(**layers.LAPTOP, seeds=5),
