@@ -100,6 +100,7 @@ def test_a_page_begins_with_what_was_found(whole, tmp_path):
         assert f"{name}.svg" in page
     assert len(found._repr_html_()) < 200_000
     assert "laptop" not in page
+    assert "What was asked of the model" in page and "nobody has looked into it" not in page
 
 
 def test_numbers_are_scored_by_the_variance_they_explain():

@@ -54,6 +54,9 @@ def test_a_lead_that_may_be_memory_says_nothing_of_features() -> None:
     assert "50 % of the test points are among the training points" in result.sentence
     assert "Nothing can be said about features" in result.sentence
     assert dict(zip(result.health["check"], result.health["verdict"], strict=True))[REPEATS] == "change this first"
+    with pytest.warns(DataWarning, match="20 of the 40 test points"):
+        given = bk.audit(net(5, 2), train, test, weights="given", seeds=1, progress=False)
+    assert given.sentence.startswith("50 % of the test points are among the training points")
 
 
 def test_labels_that_nothing_predicts_are_not_a_verdict_on_features() -> None:

@@ -71,6 +71,8 @@ def test_sets_that_eigenvalues_do_not_decide(kernel, d, n, seed):
     listed = EnumeratedSpan(corners(d), kernel(corners(d) / d**0.5, a / d**0.5))
     assert span.dimension == listed.dimension == n
     assert span.error < 1e-9
+    unit = span._factor / torch.linalg.vector_norm(span._factor, dim=1, keepdim=True)  # its norm is at most √n
+    assert span.condition == pytest.approx(n * float(torch.linalg.matrix_norm(torch.linalg.inv(unit), 2)) ** 2)
     assert torch.allclose(products(span, d), products(listed, d), rtol=0, atol=1e-11)
 
 

@@ -127,6 +127,7 @@ def test_the_condition_number_is_estimated():
     a = distinct(8, 60)
     span = DegreeSpan(a, degree_coefficients(kernels.Laplace(1.0), 8))
     assert span.condition == pytest.approx(float(torch.linalg.cond(span._factor)) ** 2, rel=0.1)
+    assert DegreeSpan(a[:1], degree_coefficients(kernels.Laplace(1.0), 8)).condition == pytest.approx(1)
 
 
 def test_sums_over_parities_by_a_matrix():

@@ -228,7 +228,9 @@ def test_outputs_and_modules_of_strange_kinds_are_refused(tmp_path):
     with pytest.warns(DeprecationWarning):
         scripted = torch.jit.trace(nn.Linear(6, 3), torch.zeros(1, 6))
     refused("a module that torch.jit compiled .* got RecursiveScriptModule", bk.fit, scripted, (X, Y), **ONE_STEP)
-    refused("device must be one that this machine has, got 'meta'", bk.fit, Strange(""), (X, Y), device="meta", steps=1)
+    refused(
+        "device must be one that this machine has, got 'meta'", bk.fit, nn.Linear(6, 3), (X, Y), device="meta", steps=1
+    )
     refused("a path with a zero byte", bk.fit, nn.Linear(6, 3), (X, Y), store="\0", **ONE_STEP)
 
 

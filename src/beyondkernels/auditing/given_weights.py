@@ -184,8 +184,10 @@ class GivenAudit(Audit):
         return [claim("given", text, best_fixed() - given, Above(0.0), beside_seeds=noise, kind="question")]
 
     def finding(self, settings: AuditSettings, rows: Rows) -> str:
-        """What the given features are worth, by block, and how far the weights are from a fresh start."""
-        said = [self._worth(settings, rows), self._as_it_is(rows), self._by_block(rows), self._distance(rows)]
+        """What is odd about the data, what the features are worth, by block, and how far the weights have moved."""
+        worth = self._worth(settings, rows)
+        odd = self._oddities[0].values() if worth else ()
+        said = [*odd, worth, self._as_it_is(rows), self._by_block(rows), self._distance(rows)]
         return " ".join(sentence for sentence in said if sentence)
 
     def remarks(self, settings: AuditSettings) -> Sequence[str]:

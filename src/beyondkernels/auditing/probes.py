@@ -123,7 +123,7 @@ def _changed(subject: Subject, change: Change) -> Descent | None:
     if not isinstance(rule, Descent):
         return None
     parts = rule.rule.parts
-    pulls = [part for part in parts if isinstance(part, Decay) and part.numbers(range(1, 2))["decay"] != [0.0]]
+    pulls = [part for part in parts if isinstance(part, Decay) and part.hyper_of(range(1, 2))["decay"] != [0.0]]
     if change == "no weight decay":
         kept: list[Any] = [part for part in parts if part not in pulls]
         return dataclasses.replace(rule, optimiser=chain(*kept)) if pulls else None

@@ -65,6 +65,8 @@ class Modes(Measurement):
         n = min(self.points, len(train))
         rows = Stream(0).child("modes").permutation(len(train))[:n].to(train.x.device)
         x, y = train.x[rows], outputs("y", train.y[rows], n)
+        if x.is_floating_point():
+            x = x.to(next(iter((predictor.params | predictor.buffers).values())).dtype)
         size = min(self.batch or n, n)
         parts = [part for part in x.split(size) if len(part) == size]  # a small last batch has other statistics
         y = y[: size * len(parts)]

@@ -112,7 +112,7 @@ def test_exact_moments_by_quadrature(name, quadrature):
 
 
 def test_errors_of_estimates_are_the_spread_over_samples():
-    samples = 6 * Stream(0).uniform(2000, 500, dtype=torch.float64)
+    samples = Stream(0).uniform(2000, 500, dtype=torch.float64)
     found = [_estimated(sample) for sample in samples]
     for estimates in ([each.mean for each in found], [each.std for each in found]):
         spread = statistics.stdev(each.value for each in estimates)
