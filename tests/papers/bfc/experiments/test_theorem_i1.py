@@ -41,7 +41,7 @@ def reading(**made: Any) -> Reading:
 @cases(
     ({}, []),
     ({"at2": {"kernel": 0.99}}, ["never-2", "ahead-2"]),
-    ({"at3": {"top": 0.99}}, ["top-3"]),
+    ({"at3": {"top": 0.9}}, ["top-3"]),
     ({"at3": {"top": 1.3}}, ["tight-3"]),
     ({"at2": {"network": 1.1, "kernel": 1000.0}}, ["network-2"]),
     ({"at2": {"network": 0.9, "kernel": 5.0}}, ["ahead-2"]),

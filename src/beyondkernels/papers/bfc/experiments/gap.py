@@ -54,6 +54,8 @@ class Gap(lab.Experiment):
         ),
     }
 
+    seed_sets = {"laptop": (0, 500, 1000)}
+
     def runs(self, s: GapSettings) -> list[lab.Runs]:
         return [lab.Runs(spec, {"layers": [n], "ratio": s.ratios(n)}, moments) for n in (3, 4)]
 

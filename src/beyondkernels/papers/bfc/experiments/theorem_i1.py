@@ -208,9 +208,9 @@ def span_spec(s: TheoremI1Settings, at: lab.At) -> bk.store.RunSpec:
 
 
 def span_row(s: TheoremI1Settings, at: lab.At, outcome: bk.core.Outcome) -> dict[str, float]:
-    """The two numbers, and how far the smaller one is above the bound."""
+    """The two numbers, and how far they are above the bound: the smaller one, and for the top part the larger one."""
     found, bound = dict(outcome.scalars), s.bound(at.depth, at.samples)
-    return found | {"bound": bound, "margin": found["low"] - bound, "top_margin": found["low_top"] - bound}
+    return found | {"bound": bound, "margin": found["low"] - bound, "top_margin": found["top"] - bound}
 
 
 def network_spec(s: TheoremI1Settings, at: lab.At) -> bk.store.RunSpec:
