@@ -55,6 +55,7 @@ class Toy12(lab.Experiment):
         "test": error("test error", "Relative to the variance of the target."),
     }
     seconds_per_run = {"smoke": 0.1, "laptop": 5.0, "paper": 20.0}
+    seed_sets = lab.THREE_SETS
     settings_class = Toy12Settings
     scales = {
         "laptop": lab.scale("paper", **toys.LAPTOP),
