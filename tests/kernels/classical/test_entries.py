@@ -55,7 +55,9 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize(("kernel", "twin"), TWINS, ids=[str(kernel) for kernel, _ in TWINS])
+@pytest.mark.parametrize(
+    ("kernel", "twin"), TWINS, ids=[f"{type(kernel).__name__}-{i}" for i, (kernel, _) in enumerate(TWINS)]
+)
 def test_every_entry_by_a_loop(kernel, twin):
     x, y = (Stream(0).child("entries", name).normal(n, 3, dtype=F64) for name, n in (("x", 7), ("y", 5)))
     if isinstance(kernel, kernels.InversePolynomial):  # its domain is the unit ball

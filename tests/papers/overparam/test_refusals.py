@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from beyondkernels.activations import Cosine, PowerSeries, Rescaled, Sine, Tanh, smooth_function
-from beyondkernels.algorithms import PseudoHuber, Squared
+from beyondkernels.algorithms import PseudoHuber
 from beyondkernels.core import Stream
 from beyondkernels.data import Cube, Sphere
 from beyondkernels.lab import changed, find
@@ -51,7 +51,6 @@ def lemma(**changes: Any) -> Any:
 
 
 CASES: list[tuple[Any, ...]] = [
-    (r"got Squared\(\), which misses by a factor 4: L\(·, y\)", overparam.require_loss, Squared(), 2.0, [0.0]),
     (r"loss must be a loss, such as PseudoHuber\(\), got 'squared'", overparam.loss_conditions, "squared", 1.0, [0.0]),
     (r"labels must be numbers, got \['a'\]", overparam.loss_conditions, PseudoHuber(), 1.0, ["a"]),
     (
