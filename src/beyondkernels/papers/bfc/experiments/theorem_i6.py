@@ -78,6 +78,7 @@ class TheoremI6(lab.Experiment):
         "iterations": number("steps", ".0f"),
     }
     seconds_per_run = {"smoke": 0.02, "laptop": 2.0, "paper": 60.0}
+    seed_sets = lab.THREE_SETS
     settings_class = TheoremI6Settings
     scales = {
         "laptop": lab.scale(wide_dim=5, three_dim=4, narrow_dim=4, iterations=300, deep_iterations=600, seeds=4),
