@@ -70,5 +70,4 @@ def test_bad_settings() -> None:
     refuse(LAPTOP, {"alphas": (1.0, 0.2)}, "steps must hold a number for each of the 2 alphas")
     refuse(LAPTOP, {"alphas": (1.0,)}, "alphas must hold 2 or 3 numbers")
     refuse(LAPTOP, {"kernel_scales": (0.3,)}, "1, 2 or 5 times a power of ten")
-    refuse(LAPTOP, {"shallow_rates": (0.5,)}, "shallow_rates must")
     assert replace(LAPTOP, alphas=(1.0, 0.2), steps=(10, 20)).degree == 8
