@@ -16,7 +16,7 @@ from beyondkernels.papers.bfc.experiments.layerwise import (
     TWO_LAYER,
     Layerwise,
 )
-from papers.judging import check_figures, finish, refuse
+from papers.judging import check_figures, finish, refuse, undecided
 
 EXPERIMENT = Layerwise()
 LAPTOP, SMOKE = EXPERIMENT.settings("laptop"), EXPERIMENT.settings("smoke")
@@ -57,6 +57,7 @@ def test_table_and_figures() -> None:
 
     read = finish(EXPERIMENT, SMOKE, (0, 1, 2), outcome)
     check_figures(read, ["error"])
+    assert undecided(read) == []
     figure: Any = read.figures[0]
     assert len(figure.lines) == 9
     constant, bar = figure.levels

@@ -12,7 +12,7 @@ from beyondkernels.papers.bfc.experiments.theorem_i1 import (
     TheoremI1,
     TheoremI1Settings,
 )
-from papers.judging import check_figures, finish, refuse
+from papers.judging import check_figures, finish, refuse, undecided
 
 EXPERIMENT = TheoremI1()
 SETTINGS = EXPERIMENT.settings("smoke")
@@ -27,6 +27,7 @@ def test_figures_show_both_numbers_of_a_kernel() -> None:
 
     read = finish(EXPERIMENT, SETTINGS, SEEDS, outcome)
     check_figures(read, ["risk-2", "top-2", "risk-3", "top-3", "growth"])
+    assert undecided(read) == []
     for figure in read.figures[:-1]:
         lines = {line.label: line for line in figure.lines}  # pyright: ignore[reportAttributeAccessIssue]
         _, _, low, high = lines["quartic kernel"].summary("range")
