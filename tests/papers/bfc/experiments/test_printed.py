@@ -21,7 +21,7 @@ def test_claims_and_figures() -> None:
         joined = {"layer2/joined": 1.0, "layer2/distilled": 9.0, "layer3/joined": 12.0, "layer3/distilled": 20.0}
         scalars = {"test_loss": loss, "steps": 40.0, "layer2/rank": 2.0, "layer3/rank": 1.0, **joined}
         steps = 1 + np.array([0.0, 1.0, 20.0])
-        series = dict.fromkeys(("rule/step", "rule/objective", "rule/target_error"), steps)
+        series = {f"rule/{name}": steps for name in ("step", "objective", "target_error")}
         return Outcome("finished", scalars, series)
 
     read = finish(EXPERIMENT, SMOKE, SEEDS, outcome)
