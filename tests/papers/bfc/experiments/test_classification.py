@@ -14,63 +14,15 @@ from beyondkernels.papers.bfc.experiments.classified import (
     NETWORKS,
     OTHER,
     PRACTICAL,
-    alphas_of,
     problem_of,
     row,
     spec,
 )
 from beyondkernels.papers.bfc.theory import cross_entropy_of_target, layer_shares
-from papers.judging import cases, check_figures, claims_of, failing, finish, refuse, refuted
+from papers.judging import check_figures, finish, refuse
 
 EXPERIMENT = Classification()
 LAPTOP, SMOKE = EXPERIMENT.settings("laptop"), EXPERIMENT.settings("smoke")
-
-
-def claims(**changes: Any) -> dict[str, Any]:
-    """Layer ℓ decides α_ℓ/5 of the points and gains as much, where nothing else is said; in the end 0.001 is wrong."""
-    made = {"power": 1.0, "factor": 0.2, "gain": 0.2, "gain_power": 1.0, "left": 0.001, "ours": 0.001, "papers": 0.001}
-    made |= {"others": 0.001}
-    made |= changes
-    records = []
-    for size in LAPTOP.sizes:
-        alphas = dict(enumerate(alphas_of(size), 2))
-        parts = {f"alpha{i}": a for i, a in alphas.items()} | {f"typical{i}": a / 2 for i, a in alphas.items()}
-        parts |= {f"decided{i}": made["factor"] * 0.2 * (a / 0.2) ** made["power"] for i, a in alphas.items()}
-        gains = {i: made["gain"] * 0.2 * (a / 0.2) ** made["gain_power"] for i, a in alphas.items()}
-        for seed in range(3):
-            place = {"size": size, "seed": seed, "status": "finished"} | parts
-            for top, name in NETWORKS.items():
-                error = made["left"] + sum(gain for i, gain in gains.items() if i > top)
-                records.append({**place, "method": name, "test_error": error})
-            if size == LAPTOP.algorithm_size:
-                records += [
-                    {**place, "method": PRACTICAL, "test_error": made["ours"], "least": 0.1},
-                    {**place, "method": LITERAL, "test_error": made["papers"], "least": 2.7},
-                    {**place, "method": OTHER, "test_error": made["others"], "least": 0.1},
-                ]
-    return claims_of(EXPERIMENT, LAPTOP, records)
-
-
-def test_all_claims_hold_on_good_numbers() -> None:
-    found = claims()
-    assert refuted(found) == []
-    names = [f"{which}-slope-{layer}" for layer in (3, 4) for which in ("exact", "learnt")]
-    assert [found[name].measured for name in names] == pytest.approx([1.0] * 4)
-
-
-@cases(
-    ({"power": 1.25}, ["exact-slope-3", "exact-slope-4"]),
-    ({"gain_power": 0.7}, ["learnt-slope-3", "learnt-slope-4"]),
-    ({"factor": 0.04}, ["exact-order-2", "exact-order-3", "exact-order-4"]),
-    ({"gain": 0.04}, ["learnt-order-2", "learnt-order-3", "learnt-order-4"]),
-    ({"left": 0.006}, ["theorem4"]),
-    ({"left": 0.011}, ["theorem4", "needed-3", "needed-4"]),
-    ({"ours": 0.006}, ["algorithm"]),
-    ({"papers": 0.006}, ["algorithm-literal"]),
-    ({"others": 0.006}, ["algorithm-other"]),
-)
-def test_claims_can_fail(made: dict[str, Any], wanted: list[str]) -> None:
-    assert failing(claims(**made)) == wanted
 
 
 def test_v_is_that_of_footnote_47() -> None:
@@ -142,8 +94,5 @@ def test_runs_give_accuracies() -> None:
 
 
 def test_bad_settings() -> None:
-    refuse(LAPTOP, {"sizes": (0.4,)}, "sizes must hold at least two numbers")
-    refuse(LAPTOP, {"sizes": (0.4, 1.5)}, "sizes must be below 1")
     refuse(LAPTOP, {"steps": (1, 1)}, "steps must hold 3 numbers")
-    refuse(LAPTOP, {"precision": 1.5}, "precision must lie in")
     refuse(LAPTOP, {"algorithm_size": 0.3}, "algorithm_size must be one of")

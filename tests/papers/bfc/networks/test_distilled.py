@@ -124,10 +124,13 @@ def test_refused(fields, sentence):
     refused(sentence, DistilledDenseNet, **given)
 
 
-def test_its_tangent_kernel():
+@pytest.mark.parametrize(
+    "network", [NETWORK, QuadraticDenseNet(((1,), (2, 0), (3, 1, 0)), (3, 2, 1), ALPHAS, (0.5, 1.0, 1.5, 0.25))]
+)
+def test_its_tangent_kernel(network):
     """The structured route against derivatives in every parameter."""
-    params, buffers = drawn()
+    params, buffers = drawn(network)
     x = Stream(1).normal(5, D, dtype=torch.float64)
-    jacobians = torch.func.jacrev(lambda p: NETWORK.apply(p, buffers, x)[0][:, 0])(params)
+    jacobians = torch.func.jacrev(lambda p: network.apply(p, buffers, x)[0][:, 0])(params)
     expected = sum(each.flatten(1) @ each.flatten(1).T for each in jacobians.values())
-    torch.testing.assert_close(tangent_gram(NETWORK, params, buffers, x), expected, rtol=1e-9, atol=1e-9)
+    torch.testing.assert_close(tangent_gram(network, params, buffers, x), expected, rtol=1e-9, atol=1e-9)

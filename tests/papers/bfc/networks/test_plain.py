@@ -6,7 +6,6 @@ import pytest
 import torch
 
 from beyondkernels.core import InputError, Stream
-from beyondkernels.kernels import tangent_gram
 from beyondkernels.networks import NetworkModule
 from beyondkernels.papers.bfc.networks import QuadraticDenseNet
 from refusals import refused
@@ -120,12 +119,3 @@ def test_refused_data():
     refused("second_moments must hold one number for each of the 5 coordinates", NETWORK.init, 5, 1, Stream(0))
     with pytest.raises(InputError, match="a coordinate besides the leading one, got in_dim=1"):
         QuadraticDenseNet(GRAPH, WIDTHS, ALPHAS, leading=True).init(1, 1, Stream(0))
-
-
-def test_its_tangent_kernel():
-    """The structured route against derivatives in every parameter."""
-    params, buffers = drawn(), {}
-    x = Stream(1).normal(5, D, dtype=torch.float64)
-    jacobians = torch.func.jacrev(lambda p: NETWORK.apply(p, buffers, x)[0][:, 0])(params)
-    expected = sum(each.flatten(1) @ each.flatten(1).T for each in jacobians.values())
-    torch.testing.assert_close(tangent_gram(NETWORK, params, buffers, x), expected, rtol=1e-9, atol=1e-9)

@@ -168,10 +168,12 @@ def test_given_matrices():
     arrays: Any = [[SMALL.weights[layer, j].numpy() for j in js] for layer, js in enumerate(SMALL.graph, 2)]
     assert QuadraticTarget(3, (2, 1), matrices=arrays, alphas=(1.0, 0.2)).matrices == rows
     doubled = tuple(tuple(tuple(tuple(2 * w for w in row) for row in m) for m in layer) for layer in rows)
-    with pytest.raises(
-        InputError, match=r"singular values in \[1/κ, κ\] \(well-conditioned, §3\) with kappa = 1, got 2 to 2"
-    ):
-        replace(SMALL, matrices=doubled)
+    refused(
+        r"singular values in \[1/κ, κ\] \(well-conditioned, §3\) with kappa = 1, got 2 to 2",
+        replace,
+        SMALL,
+        matrices=doubled,
+    )
     refused("kappa = 2 would do", replace, SMALL, matrices=doubled)
     assert replace(SMALL, matrices=doubled, kappa=2.0).weights[2, 1].norm() == pytest.approx(2 * math.sqrt(2))
 
