@@ -21,7 +21,7 @@ from beyondkernels.papers.features.experiments.balls import (
 )
 from beyondkernels.papers.features.experiments.theorem2 import Theorem2
 from beyondkernels.store import RunSpec
-from papers.judging import check_figures, finish, refuse, refuted
+from papers.judging import check_figures, failing, finish, refuse, refuted
 
 EXPERIMENT = Theorem2()
 SETTINGS = changed(EXPERIMENT.settings("smoke"), {"relevants": (5, 7), "norms": (0.1, 1.0)})
@@ -71,6 +71,11 @@ def test_claims_and_figures() -> None:
     read = reading()
     assert refuted(read) == []
     check_figures(read, ["large-5", "large-7", "listed-3", "every-3", "kernels-5", "kernels-7"])
+
+
+def test_the_papers_bound_must_say_something() -> None:
+    wide = changed(SETTINGS, {"norms": (1.0, 10.0)})  # √(2·112)·10/2^7 = 1.17
+    assert "below-paper" in failing(finish(EXPERIMENT, wide, (0, 1), lambda at, _: outcome(at)))
 
 
 @pytest.mark.parametrize("background", [0.5, 0.01])
