@@ -8,7 +8,7 @@ from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading, changed
 from beyondkernels.papers.features.experiments.theorem1 import OWN, Theorem1
 from beyondkernels.store import RunSpec
-from papers.judging import check_figures, finish, refuse, refuted
+from papers.judging import check_figures, finish, refuse, unshaken
 
 EXPERIMENT = Theorem1()
 SETTINGS = changed(
@@ -66,7 +66,7 @@ def test_specs_take_the_theorem_literally() -> None:
 
 def test_claims_table_and_figures() -> None:
     read = reading()
-    assert refuted(read) == []
+    assert unshaken(EXPERIMENT, SETTINGS, read.rows) == []
     assert len(read.table[1]) == 2 * 2 * 2 + 2
     check_figures(read, ["width-1", "width-3", "time"])
 

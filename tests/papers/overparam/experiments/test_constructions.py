@@ -12,7 +12,7 @@ from beyondkernels.lab import At, changed
 from beyondkernels.papers.overparam.experiments import coupling, existence, indicator, randomness
 from beyondkernels.papers.overparam.measurements import three_layer_bounds
 from beyondkernels.papers.overparam.theory.indicator import indicator_function
-from papers.judging import check_figures, finish, refuted
+from papers.judging import check_figures, finish, refuted, unshaken
 
 SEEDS = (0, 1, 2)
 
@@ -117,7 +117,7 @@ def test_claims_and_figures_of_coupling():
     experiment = coupling.Coupling()
     settings = changed(experiment.settings("smoke"), {"widths": (100, 10_000), "deep_widths": (100, 10_000)})
     reading = finish(experiment, settings, SEEDS, coupled)
-    assert refuted(reading) == []
+    assert unshaken(experiment, settings, reading.rows) == []
     check_figures(reading, ["flips", "gap", "distance"])
     diverged = finish(experiment, settings, SEEDS, lambda *_: Outcome("diverged"))
     assert {claim.holds for claim in diverged.claims} == {None}
@@ -129,10 +129,12 @@ def test_claims_and_figures_of_randomness():
 
     def outcome(at: At, _: Any) -> Outcome:
         numbers = {"whole": 1.0, "signal": 0.1, "rest": (1 + at.seed) * at.width**-0.5, "variance": 1.0}
-        return Outcome("finished", numbers | {"carried": 1.0, "leak": 0.0, "excess": 0.0, "lost": 20.0})
+        return Outcome(
+            "finished", numbers | {"carried": 1.0, "leak": 0.1, "excess": 0.0, "lost": 20.0 * at.width**-0.2}
+        )
 
     experiment = randomness.Randomness()
     settings = changed(experiment.settings("smoke"), {"widths": (100, 10_000), "draws": 100, "seeds": 2})
     reading = finish(experiment, settings, SEEDS, outcome)
-    assert refuted(reading) == []
+    assert unshaken(experiment, settings, reading.rows) == []
     check_figures(reading, ["parts"])

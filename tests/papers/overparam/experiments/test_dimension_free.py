@@ -9,7 +9,7 @@ from beyondkernels.core import Outcome, Stream
 from beyondkernels.lab import At
 from beyondkernels.papers.overparam.experiments.dimension_free import LEARNT, DimensionFree, problem_of
 from beyondkernels.papers.overparam.experiments.two_layers import loss
-from papers.judging import check_figures, claims_in, finish, refuted
+from papers.judging import check_figures, claims_in, finish, unshaken
 
 EXPERIMENT = DimensionFree()
 SETTINGS = replace(EXPERIMENT.settings("smoke"), dims=(8, 64), sample_sizes=(10, 100, 1000), seeds=3)
@@ -25,7 +25,7 @@ def test_what_the_paper_promises():
         return Outcome("finished", {"test_loss": whole * LEARNT * needed / at.samples, "train_loss": 0.1})
 
     found = finish(EXPERIMENT, SETTINGS, SEEDS, outcome)
-    assert refuted(found) == []
+    assert unshaken(EXPERIMENT, SETTINGS, found.rows) == []
     claims = claims_in(found)
     assert claims["exponent"].measured == pytest.approx(0.1, abs=1e-6)
     assert claims["below-dim"].measured == pytest.approx(20 * 8**0.1 * 1.01 / 64, rel=1e-3)

@@ -10,7 +10,7 @@ from beyondkernels.core import Outcome
 from beyondkernels.execution.outcomes import perform
 from beyondkernels.lab import At
 from beyondkernels.papers.overparam.experiments.rademacher import Rademacher, row, rule_of, spec
-from papers.judging import check_figures, finish, refuted
+from papers.judging import check_figures, finish, unshaken
 
 EXPERIMENT = Rademacher()
 SETTINGS = EXPERIMENT.settings("smoke")
@@ -22,15 +22,15 @@ def test_claims_and_figures():
 
     def outcome(at: At, _: Any) -> Outcome:
         numbers = {"test_loss": 0.2, "train_loss": 0.1, "unit_complexity": at.samples**-0.5}
-        numbers |= {"complexity": 0.5, "complexity_error": 0.01, "complexity_bound": 1.0}
+        numbers |= {"complexity": at.width**-0.3, "complexity_error": 0.01, "complexity_bound": 1.0}
         if at.layers == 2:
             numbers |= {"real_complexity": 0.4, "largest_readout": 1.0}
         else:
-            numbers |= {"increment_complexity": 0.5, "start_complexity": 0.0}
+            numbers |= {"increment_complexity": at.width**-0.3, "start_complexity": 0.0}
         return Outcome("finished", numbers)
 
     reading = finish(EXPERIMENT, SETTINGS, SEEDS, outcome)
-    assert refuted(reading) == []
+    assert unshaken(EXPERIMENT, SETTINGS, reading.rows) == []
     check_figures(reading, ["width", "samples"])
 
 

@@ -23,7 +23,7 @@ from beyondkernels.papers.overparam.experiments.theorem42 import (
     spec,
 )
 from beyondkernels.papers.overparam.measurements import label_variance
-from papers.judging import check_figures, finish, refuted
+from papers.judging import check_figures, finish, unshaken
 
 EXPERIMENT = Theorem42()
 SETTINGS = replace(EXPERIMENT.settings("smoke"), seeds=3)
@@ -37,7 +37,7 @@ def test_what_is_expected():
         return Outcome("finished", {"test_loss": factor * error, "train_loss": factor * 0.1})
 
     found = finish(EXPERIMENT, SETTINGS, (0, 1, 2), outcome)
-    assert refuted(found) == []
+    assert unshaken(EXPERIMENT, SETTINGS, found.rows) == []
     check_figures(found, ["one", "sums"])
 
 
