@@ -130,5 +130,3 @@ def test_bad_settings() -> None:
     refuse(PAPER, {"batch": 6000}, r"batch must not exceed samples \(5000\), got 6000")
     refuse(PAPER, {"dims": (100, 25)}, "must hold an entry for each experiment, got 2, 3, 3, 3, 3 entries")
     refuse(PAPER, {"middles": (90, 30, 50)}, "middles must not exceed epochs, got 90 of 80")
-    refuse(PAPER, {"momentum": 1.0}, r"momentum must lie in \[0, 1\), got 1.0")
-    refuse(PAPER, {"noises": (1.0, -0.7, 1.0)}, "noises must be positive, got -0.7")

@@ -219,11 +219,8 @@ def test_bad_settings() -> None:
     )
     refuse(paper["table2"], {"high": 31}, r"high must lie in \[0, 30\]")
     refuse(paper["table2"], {"low": 20, "high": 19}, "low must not exceed high, got low 20 and high 19")
-    refuse(paper["table2"], {"relevant_probability": 1.0}, "relevant_probability must lie in")
     refuse(paper["table2"], {"dim": (100, 500)}, r"dim must hold one number, got \(100, 500\)")
-    refuse(paper["table3"], {"relevant": 4}, "relevant must be odd, got 4")
     refuse(paper["table3"], {"pairs": (1, 2, 3)}, r"pairs must hold one number, or one for each dim \(2\)")
-    refuse(paper["table4"], {"negative_ratio": (0.8, 1.0)}, "negative_ratio must lie in")
     refuse(paper["table5"], {"batch": 20_000}, r"batch must not exceed samples \(10000\), got 20000")
     refuse(Overview().settings("paper"), {"tables": "Table 1,Table 6"}, "unknown table 'Table 6'")
 

@@ -74,5 +74,4 @@ def test_claims_table_and_figures() -> None:
 def test_bad_settings() -> None:
     refuse(SETTINGS, {"relevants": (3, 5)}, "relevants must begin with 1, where claims speak, got 3")
     refuse(SETTINGS, {"widths": (30,)}, r"widths must hold at least two numbers, got \(30,\)")
-    refuse(SETTINGS, {"times": (2, 30)}, "times must be at least 3, got 2")
     refuse(SETTINGS, {"batch": 101}, r"batch must not exceed samples \(100\), got 101")

@@ -157,11 +157,5 @@ def test_all_maps_have_the_same_number_of_features_and_every_target_is_another_s
 
 
 def test_bad_settings() -> None:
-    refuse(SETTINGS, {"relevants": (4,)}, "relevants")
-    refuse(SETTINGS, {"relevants": (19,)}, "relevants must be at most 17")
-    refuse(SETTINGS, {"norms": (0.05,)}, "norms must lie in")
     refuse(SETTINGS, {"cube_relevant": 9}, "cube_relevant must not exceed cube")
-    refuse(SETTINGS, {"cube": 17}, "cube")
     refuse(SETTINGS, {"every_relevant": 7}, "every_relevant must not exceed every")
-    refuse(SETTINGS, {"norms": ()}, "norms")
-    refuse(SETTINGS, {"background": 0.6}, "background")
