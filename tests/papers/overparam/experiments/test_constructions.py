@@ -88,7 +88,7 @@ def test_constants_of_lemma_g1():
 
 
 def coupled(at: At, _: Any) -> Outcome:
-    """Terms with the powers of the lemmas, which are a tenth of their bounds.
+    """Terms with the powers of the lemmas, the largest half of their bounds where the lemmas speak.
 
     The first snapshot of three layers is shorter than the lemmas' range of radii, the second lies in it, and the last
     one beyond.
