@@ -8,6 +8,8 @@ import pytest
 
 from beyondkernels.core import InputError, Outcome
 from beyondkernels.lab import At, Claim, Experiment, Reading, changed, render_svg, specs_of, tabulate
+from beyondkernels.lab.declaration.power import noticed
+from beyondkernels.lab.declaration.rows import Rows
 from beyondkernels.store import RunSpec, StoredRun
 
 
@@ -39,6 +41,13 @@ def refuted(found: Reading | dict[str, Claim]) -> list[str]:
     claims = _by_id(found)
     assert undecided(claims) == []
     return failing(claims)
+
+
+def unshaken(experiment: Experiment, settings: Any, rows: Rows) -> list[str]:
+    """The claims that do not hold, or that hold on numbers that are wrong on purpose as well."""
+    statements = experiment.claims(settings)
+    found = noticed(statements, rows, experiment.declared)
+    return [each.id for each in statements if not found.get(each.id)]
 
 
 def cases(*made_and_wanted: tuple[Any, list[str]]) -> pytest.MarkDecorator:

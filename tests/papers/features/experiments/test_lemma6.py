@@ -8,59 +8,27 @@ from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading
 from beyondkernels.papers.features.experiments.lemma6 import PARITY, THRESHOLD, Lemma6, noise, problem_of
 from beyondkernels.store import RunSpec
-from papers.judging import cases, check_figures, finish, refuse, refuted
+from papers.judging import check_figures, finish, refuse, unshaken
 
 EXPERIMENT = Lemma6()
 SETTINGS = EXPERIMENT.settings("smoke")
-SIZES_1 = {"relevant_1": 1e-3, "relevant_share_1": 1e-3, "background_1": 1e-3, "background_share_1": 1e-3}
-SIZES_2 = {"relevant_2": 1e-6, "relevant_share_2": 1e-3, "background_2": 1e-9, "background_share_2": 1e-9}
-FIRST = SIZES_1 | {"signal_1": 0.5, "ratio_1": 0.01, "least_beta_1": 0.4}
-SECOND = SIZES_2 | {"signal_2": 0.5, "ratio_2": 1e-9, "least_beta_2": 0.3}
+SIZES_1 = {"relevant_1": 1e-3, "relevant_share_1": 0.5, "background_1": 1e-3, "background_share_1": 0.5}
+SIZES_2 = {"relevant_2": 1e-6, "relevant_share_2": 0.5, "background_2": 1e-9, "background_share_2": 0.5}
+FIRST = SIZES_1 | {"signal_1": 0.5, "ratio_1": 0.01}
+SECOND = SIZES_2 | {"signal_2": 0.5, "ratio_2": 1e-3}
 GOOD = {"epsilon": 5.0, "largest_output": 0.1} | FIRST | SECOND
 
 
-def reading(power: Any = None, rest: float = 0.01, crowding: float = 0.0, **changes: float) -> Reading:
-    """Good numbers; a column may rise with a power of a coordinate, and a change concerns one run of all.
-
-    Background patterns have Tⱼ = rest · p_o^crowding, relevant ones 0.3.
-    """
+def reading() -> Reading:
+    """Good numbers; background patterns have Tⱼ = 0.01, relevant ones 0.3."""
 
     def outcome(at: At, _: RunSpec) -> Outcome:
-        scalars = dict(GOOD)
-        if power:
-            column, coordinate, exponent = power
-            scalars[column] *= at[coordinate] ** exponent
-        if (at.seed, at.sweep, at.labels, at.relevant) == (1, "relevant", PARITY, 5):
-            scalars |= changes
-        T = np.full((2, at.patterns), rest * at.background**crowding)
+        T = np.full((2, at.patterns), 0.01)
         T[:, list(problem_of(at).relevant_set)] = 0.3
+        scalars = GOOD | {"least_beta_1": 0.01 * at.relevant, "least_beta_2": 0.01 * at.relevant}
         return Outcome("finished", scalars, arrays={"T1": T, "T2": T})
 
     return finish(EXPERIMENT, SETTINGS, (0, 1), outcome)
-
-
-@cases(
-    ({}, []),
-    ({"relevant_share_1": 1.01}, ["relevant-1"]),
-    ({"background_share_1": 1.01}, ["background-1"]),
-    ({"largest_output": 1.01}, ["output"]),
-    ({"relevant_share_2": 1.01}, ["relevant-2"]),
-    ({"background_share_2": 1.01}, ["background-2"]),
-    ({"ratio_2": 0.011}, ["improves"]),
-    ({"rest": 0.05}, ["one-step"]),
-    ({"crowding": -1.0}, ["one-step-crowded"]),
-    ({"power": ("relevant_share_1", "relevant", 0.1)}, ["relevant-over-k"]),
-    ({"power": ("relevant_share_1", "relevant", -0.1)}, []),
-    ({"power": ("background_share_1", "relevant", 0.1)}, ["background-over-k"]),
-    ({"power": ("relevant_share_1", "background", 0.1)}, ["relevant-over-po"]),
-    ({"power": ("background_share_1", "background", 0.1)}, ["background-over-po"]),
-    ({"power": ("relevant_share_1", "patterns", 0.1)}, ["relevant-over-D"]),
-    ({"power": ("background_share_1", "patterns", 0.1)}, ["background-over-D"]),
-    ({"power": ("least_beta_1", "relevant", -0.1)}, ["beta-1"]),
-    ({"power": ("least_beta_2", "relevant", -0.1)}, ["beta-2"]),
-)
-def test_claims_can_fail(made: dict[str, Any], wanted: list[str]) -> None:
-    assert refuted(reading(**made)) == wanted
 
 
 def test_problems_satisfy_the_assumptions() -> None:
@@ -75,12 +43,13 @@ def test_problems_satisfy_the_assumptions() -> None:
     assert all(at.background >= at.relevant**2 / at.patterns for runs in EXPERIMENT.runs(paper) for at in runs.places())
 
 
-def test_rows_table_and_figures() -> None:
+def test_claims_rows_table_and_figures() -> None:
     read = reading()
+    assert unshaken(EXPERIMENT, SETTINGS, read.rows) == []
     row = read.rows.iloc[0]
-    assert row["relevant_room_1"] == pytest.approx(1000)
+    assert row["relevant_room_1"] == pytest.approx(2)
     assert row["background_bound_1"] == pytest.approx(5 * row["background"] * (1 - row["background"]))
-    assert row["improvement"] == pytest.approx(1e7)
+    assert row["improvement"] == pytest.approx(10)
     p_o, others = row["background"], row["patterns"] - row["relevant"]
     assert row["noise_1"] == pytest.approx(math.sqrt(p_o * (1 - p_o) * others) * 0.01 / 0.3)
     assert {line["labels"] for line in read.table[1]} == {THRESHOLD, PARITY}
@@ -106,5 +75,3 @@ def test_noise_is_what_background_patterns_do_to_a_neuron() -> None:
 
 def test_bad_settings() -> None:
     refuse(SETTINGS, {"relevants": (3, 11)}, r"relevants must be below patterns and dictionaries \(10\), got 11")
-    refuse(SETTINGS, {"relevants": (3, 4)}, "relevants must be odd, got 4")
-    refuse(SETTINGS, {"backgrounds": (0.5, 0.6)}, r"backgrounds must lie in \(0, 0.5\], got 0.6")

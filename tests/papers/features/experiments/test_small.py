@@ -11,26 +11,16 @@ from beyondkernels.lab import At
 from beyondkernels.papers.features.experiments import two_gaussians, unstructured
 from beyondkernels.papers.features.experiments.two_gaussians import PROOF, TwoGaussians, TwoGaussiansSettings
 from beyondkernels.papers.features.experiments.unstructured import WITH, WITHOUT, Unstructured
-from papers.judging import cases, claims_of, refuse, refuted
+from papers.judging import claims_of, refuse, refuted
 
 SEEDS = (0, 1, 2)
 GAUSSIANS = TwoGaussiansSettings()
 
 
-@cases(
-    ({}, []),
-    ({"test_accuracy": 98.9}, ["learns", "bayes"]),
-    ({"cosine": 0.98}, ["aligned"]),
-    ({"bayes": 100.0, "test_accuracy": 99.0}, []),
-)
-def test_two_gaussians(made: dict[str, float], wanted: list[str]) -> None:
-    good = {"test_accuracy": 100.0, "bayes": 100.0, "cosine": 0.995}
-    rows = [
-        {"share": share, "seed": seed, "status": "finished"} | good | made
-        for share in GAUSSIANS.shares
-        for seed in SEEDS
-    ]
-    assert refuted(claims_of(TwoGaussians(), GAUSSIANS, rows)) == wanted
+def test_claims_of_two_gaussians() -> None:
+    good = {"status": "finished", "test_accuracy": 99.0, "bayes": 100.0, "cosine": 0.995}
+    rows = [{"share": share, "seed": seed} | good for share in GAUSSIANS.shares for seed in SEEDS]
+    assert refuted(claims_of(TwoGaussians(), GAUSSIANS, rows)) == []
 
 
 @pytest.mark.parametrize("dim", [10, 100, 1000])
@@ -46,21 +36,13 @@ def test_the_noise_meets_the_condition_of_theorem_34_with_equality(dim: int) -> 
     }
 
 
-@cases(
-    ({}, []),
-    ({(WITHOUT, "train_accuracy"): 99.4}, ["fits"]),
-    ({(WITHOUT, "test_accuracy"): 56.1}, ["chance"]),
-    ({(WITH, "test_accuracy"): 99.4}, ["with-structure"]),
-)
-def test_unstructured(made: dict[tuple[str, str], float], wanted: list[str]) -> None:
-    good = {(WITHOUT, "train_accuracy"): 100.0, (WITHOUT, "test_accuracy"): 50.0, (WITH, "test_accuracy"): 100.0}
+def test_claims_of_unstructured() -> None:
     rows = [
-        {"inputs": inputs, "seed": seed, "status": "finished"}
-        | {name: value for (place, name), value in (good | made).items() if place == inputs}
-        for inputs in (WITHOUT, WITH)
+        {"inputs": inputs, "seed": seed, "status": "finished", "train_accuracy": 100.0, "test_accuracy": accuracy}
+        for inputs, accuracy in ((WITHOUT, 50.0), (WITH, 100.0))
         for seed in SEEDS
     ]
-    assert refuted(claims_of(Unstructured(), Unstructured().settings("paper"), rows)) == wanted
+    assert refuted(claims_of(Unstructured(), Unstructured().settings("paper"), rows)) == []
 
 
 def test_the_same_rule_with_structure_and_without() -> None:

@@ -9,7 +9,7 @@ from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.features.experiments.table1 import Table1
 from beyondkernels.papers.features.experiments.table1_strong import Table1Strong
 from beyondkernels.papers.features.experiments.tables import CONVERGED, METHODS, record_steps
-from papers.judging import check_figures, claims_of, failing, finish, refuse, refuted, undecided
+from papers.judging import check_figures, claims_of, finish, refuse, refuted
 
 TABLE1, STRONG = Table1(), Table1Strong()
 PAPER, SMOKE = TABLE1.settings("paper"), TABLE1.settings("smoke")
@@ -29,7 +29,7 @@ GOOD = {
 }
 
 
-def reading(percents: dict[str, Any], cosine: float = 0.995) -> Reading:
+def reading(percents: dict[str, Any]) -> Reading:
     """Hand-made runs of Table 1; a list gives seed by seed."""
     generator = np.random.default_rng(0)
 
@@ -45,8 +45,8 @@ def reading(percents: dict[str, Any], cosine: float = 0.995) -> Reading:
         if at.method.startswith(("Network", "RF")):
             series |= {
                 "alignment/step": np.array([0.0, 1.0, 2.0, 600.0]),
-                "alignment/cosine": np.array([0.1, 0.9, cosine, cosine - 0.01 * at.seed]),
-                "alignment/cosine_either": np.array([0.1, 0.9, cosine, cosine]),
+                "alignment/cosine": np.array([0.1, 0.9, 0.995, 0.995 - 0.01 * at.seed]),
+                "alignment/cosine_either": np.array([0.1, 0.9, 0.995, 0.995]),
             }
         if at.method == "Network":
             series["alignment/cosines"] = generator.uniform(-1, 1, (4, 12))
@@ -58,36 +58,10 @@ def reading(percents: dict[str, Any], cosine: float = 0.995) -> Reading:
     return finish(TABLE1, PAPER, SEEDS, outcome)
 
 
-@pytest.mark.parametrize(
-    ("claim", "method", "bad"),
-    [
-        ("network", "Network", 99.4),
-        ("two-step", "Two Step", 99.4),
-        ("one-step", "One Step", 60.1),
-        ("rf", "RF", 65.9),
-        ("rf", "RF", 86.1),
-        ("ntk", "NTK", 69.9),
-        ("ntk", "NTK", 95.1),
-        ("network-unstructured", "Network w/o structure", 56.1),
-        ("ntk-unstructured", "NTK w/o structure", 56.1),
-        ("rf-unstructured", "RF w/o structure", 56.1),
-    ],
-)
-def test_each_claim_fails_on_its_own(claim: str, method: str, bad: float) -> None:
-    assert failing(reading(GOOD | {method: bad})) == [claim]
-
-
-def test_good_numbers_hold_and_the_cosine_claim_fails() -> None:
-    assert refuted(reading(GOOD)) == []
-    assert failing(reading(GOOD, cosine=0.985)) == ["cosine"]
-
-
-def test_a_diverged_run_decides_nothing() -> None:
-    assert undecided(reading(GOOD | {"NTK": [85.0, None, 85.0]})) == ["ntk"]
-
-
-def test_the_table_has_means_spreads_and_printed_values() -> None:
-    columns, lines = reading(GOOD | {"NTK": [84.0, 85.0, 86.0]}).table
+def test_good_numbers_hold_and_the_table_has_means_spreads_and_printed_values() -> None:
+    read = reading(GOOD | {"NTK": [84.0, 85.0, 86.0]})
+    assert refuted(read) == []
+    columns, lines = read.table
     assert [line["method"] for line in lines] == list(METHODS)
     ntk = [column.cell(lines[1]) for column in columns]
     assert ntk == ["NTK", "85.0 ± 1.0", "84.0", "85.0 ± 1.0", "86.4", "–", "–"]
@@ -138,29 +112,16 @@ def test_steps_that_are_recorded() -> None:
         assert min(record_steps(steps)) >= 1
 
 
-def strong_rows(network: Any, others: Any) -> list[dict[str, Any]]:
-    percents = {"Network": network, **dict.fromkeys(CONVERGED, others), "Linear": 84.0}
-    return [
-        {
-            "method": name,
-            "seed": seed,
-            "status": "finished",
-            "test_accuracy": given[seed] if isinstance(given, list) else given,
-            "duality_gap": 0.001 * (seed + 1),
-        }
-        for name, given in percents.items()
+def test_the_network_is_ahead_seed_by_seed() -> None:
+    percents = {"Network": [99.0, 98.0, 100.0], **dict.fromkeys(CONVERGED, [90.0] * 3), "Linear": [84.0] * 3}
+    rows = [
+        {"method": name, "seed": seed, "status": "finished", "test_accuracy": each[seed], "duality_gap": 0.001}
+        for name, each in percents.items()
         for seed in SEEDS
     ]
-
-
-def test_the_network_is_ahead_seed_by_seed() -> None:
-    settings = STRONG.settings("paper")
-    holding = claims_of(STRONG, settings, strong_rows([99.0, 98.0, 100.0], 90.0))
-    assert (failing(holding), undecided(holding)) == (["one-step-best"], [])  # 90 % is more than the paper has
-    assert holding["converged-rf"].measured == pytest.approx(9.0)
-    assert len(failing(claims_of(STRONG, settings, strong_rows(92.9, 90.0)))) == 4
-    # a difference needs both: a diverged network leaves a hole in each
-    assert len(undecided(claims_of(STRONG, settings, strong_rows([99.0, None, 99.0], 90.0)))) == 3
+    found = claims_of(STRONG, STRONG.settings("paper"), rows)
+    assert refuted(found) == ["one-step-best"]  # 90 % is more than the paper has
+    assert found["converged-rf"].measured == pytest.approx(9.0)
 
 
 def test_strong_takes_the_networks_runs_from_table1() -> None:
@@ -175,8 +136,5 @@ def test_strong_takes_the_networks_runs_from_table1() -> None:
 
 
 def test_bad_settings() -> None:
-    refuse(PAPER, {"relevant": 4}, "relevant must be odd, got 4")
     refuse(PAPER, {"relevant": 101}, "relevant must not exceed patterns")
     refuse(PAPER, {"batch": 60_000}, "batch must not exceed samples")
-    refuse(PAPER, {"background": 0.7}, "background must lie in")
-    refuse(PAPER, {"steps": 0}, "steps must be positive")

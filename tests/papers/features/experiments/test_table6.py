@@ -9,7 +9,7 @@ from beyondkernels.lab import At, Reading, specs_of
 from beyondkernels.papers.features.experiments.gaussians import METHODS, SMALL, USUAL, Table6Settings, problem_of
 from beyondkernels.papers.features.experiments.table6 import Table6
 from beyondkernels.papers.features.paper import PAPER as FEATURES
-from papers.judging import cases, check_figures, failing, finish, refuse, refuted, undecided
+from papers.judging import check_figures, finish, refuse, refuted
 
 TABLE6 = Table6()
 PAPER, SMOKE = TABLE6.settings("paper"), TABLE6.settings("smoke")
@@ -18,14 +18,12 @@ GOOD = {1: (0.25, 0.98), 2: (0.5, 0.99), 3: (0.26, 0.95)}
 """The least cosine at the start and at the end, by experiment."""
 
 
-def reading(cosines: dict[int, tuple[float, float]] = GOOD, accuracy: float = 0.999, **seeds: Any) -> Reading:
-    """Hand-made runs; ``diverged`` names an experiment whose network diverged with seed 1."""
+def reading() -> Reading:
+    """Hand-made runs."""
     draw = np.random.default_rng(0)
 
     def outcome(at: At, _: Any) -> Outcome:
-        if seeds.get("diverged") == at.experiment and at.seed == 1:
-            return Outcome("diverged", {"steps": 3.0})
-        start, end = cosines[at.experiment]
+        start, end = GOOD[at.experiment]
         # the seeds differ a little, so that there is an interval
         start, end = start + 0.001 * at.seed, end + 0.001 * at.seed
         steps = np.array([PAPER.steps_per_epoch * epoch for epoch in PAPER.shown(at.experiment)], dtype=float)
@@ -33,7 +31,7 @@ def reading(cosines: dict[int, tuple[float, float]] = GOOD, accuracy: float = 0.
         by_centre = np.linspace(end, 1, centres)
         series = {
             "step": steps,
-            "test_accuracy": np.array([0.5, accuracy, accuracy]),
+            "test_accuracy": np.array([0.5, 0.999, 0.999]),
             "coverage/step": steps,
             "coverage/least": np.array([start, (start + end) / 2, end]),
             "coverage/by_centre": np.array([by_centre, by_centre, by_centre]),
@@ -43,31 +41,10 @@ def reading(cosines: dict[int, tuple[float, float]] = GOOD, accuracy: float = 0.
         if at.method == SMALL:
             series |= {"centre_directions/step": steps}
             series["centre_directions/points"] = draw.normal(size=(3, 12 + centres, 2))
-        score = accuracy + 0.0001 * at.seed
+        score = 0.999 + 0.0001 * at.seed
         return Outcome("finished", {"train_accuracy": 1.0, "test_accuracy": score}, series)
 
     return finish(TABLE6, PAPER, SEEDS, outcome)
-
-
-@cases(
-    ({}, []),
-    ({1: (0.25, 0.86)}, ["covered-1"]),
-    ({2: (0.5, 0.86)}, ["covered-2"]),
-    ({3: (0.25, 0.89)}, ["covered-3"]),
-    ({2: (0.9945, 0.99)}, ["grows"]),
-)
-def test_each_claim_fails_on_its_own(made: dict[int, tuple[float, float]], wanted: list[str]) -> None:
-    assert refuted(reading(GOOD | made)) == wanted
-
-
-def test_accuracy_must_be_above_every_linear_classifier() -> None:
-    """11/16 for k = 4 and k = 5 alike."""
-    assert failing(reading(accuracy=0.687)) == ["beyond-linear"]
-    assert failing(reading(accuracy=0.689)) == []
-
-
-def test_a_diverged_run_decides_nothing() -> None:
-    assert set(undecided(reading(diverged=3))) == {"covered-3", "grows", "beyond-linear"}
 
 
 def test_the_bar_lies_halfway_between_neighbouring_centres() -> None:
@@ -91,8 +68,9 @@ def test_settings_are_the_printed_ones() -> None:
     assert [2**k for k in PAPER.patterns] == printed["clusters"]
 
 
-def test_table_and_figures() -> None:
+def test_claims_table_and_figures() -> None:
     read = reading()
+    assert refuted(read) == []
     _, lines = read.table
     assert [(line["experiment"], line["method"]) for line in lines] == [
         (str(i), method) for i in PAPER.numbered for method in METHODS
@@ -152,5 +130,3 @@ def test_bad_settings() -> None:
     refuse(PAPER, {"batch": 6000}, r"batch must not exceed samples \(5000\), got 6000")
     refuse(PAPER, {"dims": (100, 25)}, "must hold an entry for each experiment, got 2, 3, 3, 3, 3 entries")
     refuse(PAPER, {"middles": (90, 30, 50)}, "middles must not exceed epochs, got 90 of 80")
-    refuse(PAPER, {"momentum": 1.0}, r"momentum must lie in \[0, 1\), got 1.0")
-    refuse(PAPER, {"noises": (1.0, -0.7, 1.0)}, "noises must be positive, got -0.7")

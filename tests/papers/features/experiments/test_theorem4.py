@@ -20,11 +20,10 @@ from beyondkernels.papers.features.experiments.theorem4 import Theorem4
 from beyondkernels.papers.features.measurements import chance_deviation
 from beyondkernels.papers.features.statistical_queries import guess_advantage, theorem4
 from beyondkernels.store import RunSpec
-from papers.judging import cases, check_figures, finish, refuse, refuted
+from papers.judging import check_figures, finish, refuse, refuted
 
 EXPERIMENT = Theorem4()
 SETTINGS = EXPERIMENT.settings("smoke")
-PRINTED = "printed-threshold"  # fails on exact numbers
 BOUND = theorem4(SETTINGS.patterns, SETTINGS.relevant)
 
 
@@ -33,38 +32,19 @@ def outcome_of(score: float, asked: float) -> Outcome:
     return Outcome("finished", {"queries": asked, "sample_size": 100.0, "exact_accuracy": score}, series)
 
 
-def reading(**changed_by: float) -> Reading:
-    """Everything as promised, but for the accuracies or numbers of queries that are said."""
+def reading() -> Reading:
+    """Everything as promised."""
 
     def outcome(at: At, run: RunSpec) -> Outcome:
         if "relevant" in at and at.method == GUESS:
-            return outcome_of(changed_by.get("guess", 0.5 + guess_advantage(SETTINGS.small_patterns, at.relevant)), 0)
+            return outcome_of(0.5 + guess_advantage(SETTINGS.small_patterns, at.relevant), 0)
         if "relevant" in at:
-            return outcome_of(changed_by.get("found", 1.0), changed_by.get("cost", 30))
+            return outcome_of(1.0, 30)
         if at.inputs == WITH:
-            score = changed_by.get(f"{at.method}_with", 1.0 if at.method == SEARCH else 0.7)
-            return outcome_of(score, changed_by.get("asked", 31))
-        return outcome_of(changed_by.get(f"{at.method}_{at.oracle}", 0.51), 400)
+            return outcome_of(1.0 if at.method == SEARCH else 0.7, 31)
+        return outcome_of(0.51, 400)
 
     return finish(EXPERIMENT, SETTINGS, (0, 1), outcome)
-
-
-@cases(
-    ({}, [PRINTED]),
-    ({"search_with": 0.98}, ["search-learns", PRINTED]),
-    ({"asked": 32}, ["search-queries", PRINTED]),
-    ({"descent_with": 0.59}, ["descent-learns", PRINTED]),
-    ({"search_sampled": 0.63}, ["search-sampled", PRINTED]),
-    ({"search_adversarial": 0.37}, ["search-adversarial", PRINTED]),
-    ({"descent_sampled": 0.63}, ["descent-sampled", PRINTED]),
-    ({"descent_adversarial": 0.63}, ["descent-adversarial", PRINTED]),
-    ({"cost": 1}, ["search-cost", PRINTED]),
-    ({"found": 0.99}, ["search-finds", PRINTED]),
-    ({"guess": 0.5}, []),
-    ({"guess": 0.7}, [PRINTED, "our-threshold"]),
-)
-def test_claims_can_fail(made: dict[str, float], wanted: list[str]) -> None:
-    assert refuted(reading(**made)) == wanted
 
 
 def test_hypotheses_count_from_the_query_on_at_which_they_came() -> None:
@@ -102,8 +82,9 @@ def test_runs_have_the_bounds_budget() -> None:
     assert small.problem.instance == 1
 
 
-def test_table_and_figures() -> None:
+def test_claims_table_and_figures() -> None:
     read = reading()
+    assert refuted(read) == ["printed-threshold"]  # fails on exact numbers
     assert len(read.table[1]) == 8
     check_figures(read, ["accuracy-with", "accuracy-without", "cost"])
     accuracy, *_ = read.figures
@@ -112,11 +93,7 @@ def test_table_and_figures() -> None:
 
 def test_bad_settings() -> None:
     refuse(SETTINGS, {"relevant": 31}, r"relevant must not exceed the number of patterns \(30\), got 31")
-    refuse(SETTINGS, {"relevant": 4}, "relevant must be odd, got 4")
     refuse(SETTINGS, {"small_relevants": (1, 8)}, r"small_relevants must not exceed the number of patterns \(7\)")
-    refuse(SETTINGS, {"small_patterns": 15}, "small_patterns must be at most 14, got 15")
-    refuse(SETTINGS, {"tolerance": 0.0}, r"tolerance must lie in \(0, 1\], got 0.0")
-    refuse(SETTINGS, {"small_tolerance": 0.5}, r"small_tolerance must lie in \(0, 0.5\), got 0.5")
 
 
 def test_a_bound_that_cannot_be_reached_is_refused() -> None:

@@ -81,9 +81,7 @@ BAD = {
     "patterns must not exceed dim for an orthonormal dictionary, got 9 patterns in dimension 5": (
         lambda: bp.DictionaryParity(5, 9, 3)
     ),
-    r"background must lie in \(0, 0.5\], got 0.6": lambda: bp.DictionaryParity(9, 5, 3, background=0.6),
     r"relevant must lie in \[0, 1\], got 1.5": lambda: bp.IndependentPatterns(relevant=(0.5, 1.5)),
-    r"negative_ratio must lie in \(0, 1\), got 1": lambda: bp.DictionaryParity(9, 5, 3, negative_ratio=1),
     "negative_ratio needs classes that each appear with probability 0.0001 or more": (
         lambda: bp.DictionaryProblem(40, 40, 40, bp.Counts((40,)), bp.UniformPatterns(), negative_ratio=0.5)
     ),

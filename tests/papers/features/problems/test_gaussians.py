@@ -139,7 +139,6 @@ BAD = {
     "patterns must not exceed dim for an orthonormal dictionary, got 5 patterns in dimension 4": (
         lambda: bp.GaussianMixture(4, 5)
     ),
-    "relative_noise must be positive, got 0": lambda: bp.GaussianMixture(4, 2, 0),
     "patterns must be at most 16 for a list of all 2\\^k centres, got 17": lambda: bp.GaussianMixture(20, 17).centres,
 }
 

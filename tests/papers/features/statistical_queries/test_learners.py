@@ -145,7 +145,6 @@ def test_the_predictor_takes_inputs(points):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (lambda: QueryLearner(Guess(3), "sampled", 0.0, 5), r"tolerance must lie in \(0, 1\], got 0.0"),
         (lambda: QueryLearner(Guess(3), "kind", 0.1, 5), "oracle must be 'sampled' or 'adversarial', got 'kind'"),  # pyright: ignore[reportArgumentType]
         (
             lambda: bk.fit(QueryLearner(Guess(9), "sampled", 0.1, 5), PROBLEM, n=1, test=5, progress=False),

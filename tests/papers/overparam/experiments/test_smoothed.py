@@ -8,39 +8,32 @@ import pytest
 
 from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading
-from beyondkernels.papers.overparam.experiments.landscape import GAMMA, Landscape
+from beyondkernels.papers.overparam.experiments.landscape import Landscape
 from beyondkernels.papers.overparam.experiments.smoothing import Smoothing, ends
 from beyondkernels.papers.overparam.measurements import changed_share
-from papers.judging import cases, check_figures, claims_in, failing, finish, places_of, refuted, undecided
+from papers.judging import check_figures, claims_in, failing, finish, places_of, refuted, undecided, unshaken
 
 SETTINGS = replace(Landscape().settings("smoke"), widths=(16, 64, 256), rates=(1e-3, 1e-2), seeds=2)
 SEEDS = (0, 1)
 STEPS = np.array([0.0, 3.0, 10.0])
 
 
-def fallen(
-    down: float = 1.0,
-    promised: float = 0.2,
-    floors: float = -1.0,
-    order: float = 1.1,
-    error: float = 0.01,
-    control: float = -0.1,
-) -> Reading:
-    """Objectives 1, 0.4 and one that depends on the width, where the lemma fails; the rest as asked."""
+def fallen() -> Reading:
+    """Objectives 1, 0.4 and one that depends on the width, where the lemma fails; the rest as promised."""
 
     def outcome(at: At, _: Any) -> Outcome:
-        last = 0.05 * (1 + 0.1 * at.seed) * (at.width / 16) ** floors
-        decrease = np.array([[1.0, order], [down, down], [-5.0, -5.0]])
+        last = 0.05 * (1 + 0.1 * at.seed) * 16 / at.width
+        decrease = np.array([[1.0, 1.1], [1.0, 1.0], [-5.0, -5.0]])
         series = {
             "step": STEPS,
             "objective": 0.3 * np.array([1.0, 0.4, last]),
             "move": decrease,
             "shrink": decrease - 1,
             "decrease": decrease,
-            "decrease_error": np.full((3, 2), error),
+            "decrease_error": np.full((3, 2), 0.01),
             "expected": np.ones(3),
-            "control": np.array([-0.1, control, 5.0]),
-            "promised": np.array([[promised] * 2, [promised] * 2, [-6.0] * 2]),
+            "control": np.array([-0.1, -0.1, 5.0]),
+            "promised": np.array([[0.2] * 2, [0.2] * 2, [-6.0] * 2]),
             "errors": np.ones((3, 2)),
         }
         return Outcome("finished", {"test_loss": 0.1}, {f"landscape/{name}": each for name, each in series.items()})
@@ -54,22 +47,6 @@ def test_what_lemma_53_promises():
     check_figures(found, ["decrease", "ways"])
     lines = found.figures[0].lines  # type: ignore[attr-defined]
     assert lines[0].x[1:] == pytest.approx([0.4, 1.0])  # the start at the right end
-
-
-@cases(
-    ({"down": GAMMA / 4 + 0.03}, ["proof"]),  # above the lemma, below what the proof leaves
-    ({"down": GAMMA / 4 + 0.03, "promised": 0.0}, []),
-    ({"down": GAMMA / 4 + 0.03, "promised": 0.0, "error": 0.02}, ["descent"]),
-    ({"promised": 1.5}, ["proof"]),
-    ({"promised": 1.015}, []),  # within two standard errors
-    ({"floors": 0.1}, ["width"]),
-    ({"order": 1.3}, ["order"]),
-    ({"order": 0.7}, ["order"]),
-    ({"control": GAMMA / 4 + 0.01}, ["control"]),
-    ({"control": GAMMA / 4 - 0.01}, []),
-)
-def test_claims_of_landscape_can_fail(made, wanted):
-    assert failing(fallen(**made)) == wanted
 
 
 def test_rows_of_landscape():
@@ -93,22 +70,19 @@ def test_a_run_that_diverged():
     check_figures(found, ["decrease", "ways"])
 
 
-def smoothed(
-    term: str = "", shift: float = 0.0, ratio: float = 0.1, kept: float = 0.5, square: float = 1.5, far: float = 1.5
-) -> Reading:
-    """Terms with the powers of the lemmas; one of them with a power that is larger by ``shift``."""
-    powers = {"existing": -0.25, "rows": -1.5, "norms": -0.5, "gap": -0.5}
+def smoothed() -> Reading:
+    """Terms with the powers of the lemmas."""
 
     def outcome(at: At, _: Any) -> Outcome:
-        size = {name: at.width ** (power + shift * (name == term)) for name, power in powers.items()}
-        gap = size.pop("gap")
+        size = {"existing": at.width**-0.25, "rows": at.width**-1.5, "norms": at.width**-0.5}
+        gap = at.width**-0.5
         radii = np.array([0.0, 0.01, 0.02]), np.array([0.0, 0.1, 0.2])
         shares = [changed_share(at.width, at.smoothing, *each) for each in zip(*radii, strict=True)]
         series = {
             "step": STEPS,
-            "kept": 2 * (size["existing"] + kept * np.array(shares)),
-            "gap": gap * np.array([[square, 1.0], [1.0, 1.0], [square * far, 1.0]]),
-            "bound": np.full(3, gap * square * far / ratio),
+            "kept": 2 * (size["existing"] + 0.5 * np.array(shares)),
+            "gap": gap * np.array([[1.5, 1.0], [1.0, 1.0], [2.25, 1.0]]),
+            "bound": np.full(3, 22.5 * gap),
             "first_radius": radii[0],
             "second_radius": radii[1],
         }
@@ -121,23 +95,8 @@ def smoothed(
 
 def test_what_lemmas_56_and_57_promise():
     found = smoothed()
-    assert refuted(found) == []
+    assert unshaken(Smoothing(), SETTINGS, found.rows) == []
     check_figures(found, ["existing", "gap", "noise"])
-
-
-@cases(
-    ({"term": "existing", "shift": 0.11}, ["existing-power"]),
-    ({"term": "existing", "shift": 0.09}, []),
-    ({"term": "rows", "shift": 0.2}, ["rows-power"]),
-    ({"term": "norms", "shift": 0.2}, ["norms-power"]),
-    ({"term": "gap", "shift": 0.2}, ["gap-power"]),
-    ({"ratio": 1.1}, ["bound", "noise"]),
-    ({"kept": 1.1}, ["kept"]),
-    ({"square": 2.1}, ["square"]),
-    ({"far": 2.1}, ["distance"]),
-)
-def test_claims_of_smoothing_can_fail(made, wanted):
-    assert failing(smoothed(**made)) == wanted
 
 
 def test_no_gate_changed():

@@ -7,48 +7,30 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.core import Outcome, Stream
-from beyondkernels.lab import At, Reading
+from beyondkernels.lab import At
 from beyondkernels.papers.overparam.experiments.theorem41 import NOISY, TARGETS, Theorem41, problem_of, spec
 from beyondkernels.papers.overparam.experiments.two_layers import FUNCTIONS, function_of, loss, overparameterised
-from papers.judging import cases, check_figures, claims_in, failing, finish, refuted, undecided
+from papers.judging import check_figures, finish, undecided, unshaken
 
 EXPERIMENT = Theorem41()
 SETTINGS = replace(EXPERIMENT.settings("smoke"), widths=(8, 32, 512), seeds=3)
 SEEDS = (0, 1, 2)
 
 
-def reading(
-    by_width: float = 0.9, by_samples: float = 0.5, size: float = 0.02, noise: float = 0.01, narrow: float = 1.0
-) -> Reading:
-    """Excess losses, multiplied by a factor at the last width, at the first one, and at every N but the first."""
+def test_what_the_theorem_promises():
+    """Excess losses that are smaller at the last width, and at every N but the first."""
 
     def outcome(at: At, _: Any) -> Outcome:
-        wide = {SETTINGS.widths[0]: narrow, SETTINGS.widths[-1]: by_width}.get(at.width, 1.0)
-        many = 1.0 if at.samples == SETTINGS.sample_sizes[0] else by_samples
+        wide = 0.9 if at.width == SETTINGS.widths[-1] else 1.0
+        many = 1.0 if at.samples == SETTINGS.sample_sizes[0] else 0.5
         whole = bk.overparam.constant_loss(problem_of(SETTINGS, at.target, at.seed), loss())
         least = SETTINGS.noise_loss if at.target == NOISY else 0.0
-        jitter = 1 + noise * (at.seed - 1) * (-1 if at.width == SETTINGS.widths[-1] else 1)
-        excess = size * (whole - least) * wide * many * jitter
+        excess = 0.02 * (whole - least) * wide * many * (1 + 0.01 * at.seed)
         return Outcome("finished", {"test_loss": least + excess, "train_loss": 0.1})
 
-    return finish(EXPERIMENT, SETTINGS, SEEDS, outcome)
-
-
-def test_what_the_theorem_promises():
-    found = reading()
-    assert refuted(found) == []
+    found = finish(EXPERIMENT, SETTINGS, SEEDS, outcome)
+    assert unshaken(EXPERIMENT, SETTINGS, found.rows) == []
     check_figures(found, ["width", "samples"])
-
-
-@cases(
-    ({"by_width": 1.2}, ["flat", "flat-beyond"]),
-    ({"by_width": 1.2, "narrow": 20.0}, ["flat-beyond"]),
-    ({"by_width": 1.2, "noise": 0.5}, []),
-    ({"by_samples": 1.1}, ["samples"]),
-    ({"size": 0.5}, ["learnt"]),
-)
-def test_claims_can_fail(made, wanted):
-    assert failing(reading(**made)) == wanted
 
 
 @pytest.mark.parametrize("scale", ["laptop", "paper"])
@@ -58,11 +40,6 @@ def test_the_width_grows_64_fold_beyond_the_samples(scale):
     beyond = overparameterised(s.widths, s.dim, s.samples)
     assert beyond == tuple(m for m in s.widths if m >= 100)  # 1000 samples in 10 dimensions
     assert 1 < len(beyond) < len(s.widths)
-
-
-def test_where_the_widest_network_is_worst():
-    found = claims_in(reading(by_width=1.2, narrow=20.0))["flat-beyond"]
-    assert found.measured == pytest.approx(1.2, rel=0.05)
 
 
 def test_no_narrower_network_is_overparameterised():

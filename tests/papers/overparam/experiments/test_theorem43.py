@@ -8,10 +8,9 @@ import torch
 
 import beyondkernels as bk
 from beyondkernels.core import Outcome, Stream
-from beyondkernels.lab import At, Reading
+from beyondkernels.lab import At
 from beyondkernels.papers.overparam.experiments.theorem42 import ONE, SUMS, TARGETS
 from beyondkernels.papers.overparam.experiments.theorem43 import (
-    LEARNT,
     OBJECTIVES,
     PLAIN,
     SIGNED,
@@ -23,47 +22,27 @@ from beyondkernels.papers.overparam.experiments.theorem43 import (
     spec,
 )
 from beyondkernels.papers.overparam.experiments.two_layers import loss
-from papers.judging import cases, check_figures, failing, finish
+from papers.judging import check_figures, finish, unshaken
 
 EXPERIMENT = Theorem43()
 SETTINGS = replace(EXPERIMENT.settings("smoke"), seeds=3)
-FIRST, LAST = SETTINGS.widths
-
-
-def reading(
-    gap: float = 0.02, train: float = 0.1, narrow: float = 0.3, norm: float = 1.0, noise: float = 0.01, w: float = 0.75
-) -> Reading:
-    """Runs of L2 with a gap and a training loss at the last width, and ‖W‖ ∝ m^(−w); L1's gap is 0.03."""
-
-    def outcome(at: At, _: Any) -> Outcome:
-        whole = bk.overparam.constant_loss(problem_of(SETTINGS, at.target, at.seed), loss())
-        widest = at.width == LAST
-        fit, more = (train if widest else narrow, gap if widest else 0.025) if at.objective == SIGNED else (0.02, 0.03)
-        more += noise * (at.seed - 1) * (1 if widest and at.objective == SIGNED else -1)
-        first = norm * at.width ** -(w if at.objective == SIGNED else 0.75)
-        norms = {"rule/w_norm": np.array([9.0, first]), "rule/v_norm": np.array([9.0, norm])}
-        losses = {"train_loss": fit * whole, "test_loss": (fit + more) * whole}
-        return Outcome("finished", losses | {"scale": 0.9, "chosen": 1.0}, norms)
-
-    return finish(EXPERIMENT, SETTINGS, (0, 1, 2), outcome)
 
 
 def test_what_the_theorem_promises():
-    found = reading()
-    assert failing(found) == []
+    """L2's gap is below L1's and its training loss falls with m, as ‖W‖ ∝ m^(−3/4) does."""
+
+    def outcome(at: At, _: Any) -> Outcome:
+        whole = bk.overparam.constant_loss(problem_of(SETTINGS, at.target, at.seed), loss())
+        signed, widest = at.objective == SIGNED, at.width == SETTINGS.widths[-1]
+        fit = (0.1 if widest else 0.3) if signed else 0.02
+        more = 0.03 if not signed else 0.02 if widest else 0.025
+        norms = {"rule/w_norm": np.array([9.0, at.width**-0.75]), "rule/v_norm": np.array([9.0, 1.0])}
+        losses = {"train_loss": fit * whole, "test_loss": (fit + more + 0.001 * at.seed) * whole}
+        return Outcome("finished", losses | {"scale": 0.9, "chosen": 1.0}, norms)
+
+    found = finish(EXPERIMENT, SETTINGS, (0, 1, 2), outcome)
+    assert unshaken(EXPERIMENT, SETTINGS, found.rows) == []
     check_figures(found, ["gap", "test", "bound"])
-
-
-@cases(
-    ({"gap": 0.08}, ["gap", "below-plain"]),
-    ({"gap": 0.04, "noise": 0.05}, []),
-    ({"train": 1.5 * LEARNT, "narrow": 0.5}, ["learnt"]),
-    ({"train": 0.15, "narrow": 0.12, "noise": 0.001}, ["signs", "test-loss"]),
-    ({"norm": 61.0}, ["radii"]),
-    ({"w": -0.75}, ["one-bound", "sums-bound"]),
-)
-def test_claims_can_fail(made, wanted):
-    assert sorted(failing(reading(**made))) == sorted(wanted)
 
 
 def test_the_width_grows_64_fold():
