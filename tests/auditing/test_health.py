@@ -14,13 +14,16 @@ from torch import nn
 
 import beyondkernels as bk
 from beyondkernels.auditing import Audit, finding as finding_module, health as health_module
+from beyondkernels.auditing.checks import Finding
 from beyondkernels.auditing.finding import finding
-from beyondkernels.auditing.health import Finding, _start, _Tries, health, inputs
+from beyondkernels.auditing.health import _start, health
+from beyondkernels.auditing.input_sizes import inputs
 from beyondkernels.auditing.ladder import ABOUT, KINDS
 from beyondkernels.auditing.probes import changed, changes
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.starts import start_of
 from beyondkernels.auditing.subject import Subject
+from beyondkernels.auditing.tries import Tries
 from beyondkernels.core import Outcome
 from beyondkernels.data import GivenData, hold_out
 from beyondkernels.lab.declaration.rows import OUTCOME
@@ -231,7 +234,7 @@ def test_several_splits_of_few_points_are_compared_split_by_split() -> None:
         (1.0, None): [outcome(80.0, 0.4, n=100)] * 5,
         (5.0, None): [outcome(80.0 + each, 0.4, n=100) for each in ahead],
     }
-    mean, half = _Tries(splits, cast(Any, runs), [], 1.0).lead((5.0, None), 0.0)
+    mean, half = Tries(splits, cast(Any, runs), [], 1.0).lead((5.0, None), 0.0)
     assert mean == pytest.approx(6.0)
     assert half == pytest.approx(2.77645 * np.std(ahead, ddof=1) * math.sqrt(1 / 5 + 100 / 400), rel=1e-4)
 

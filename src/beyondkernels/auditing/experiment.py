@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from beyondkernels.auditing import block_learners as where, claims as said, pictures
+from beyondkernels.auditing.checks import Finding, as_markdown
 from beyondkernels.auditing.data_checks import oddities, repeated_share
 from beyondkernels.auditing.finding import finding
-from beyondkernels.auditing.health import Finding, as_markdown, health
+from beyondkernels.auditing.health import health
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, Rung, ladder
 from beyondkernels.auditing.probes import (
     FACTORS,

@@ -7,9 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from beyondkernels.auditing.block_learners import KEPT
+from beyondkernels.auditing.checks import Finding, advice, stops
 from beyondkernels.auditing.claims import FIXED, best_fixed_name, counted, points
 from beyondkernels.auditing.data_checks import LEAK, REPEATS, SHIFT, TAILS
-from beyondkernels.auditing.health import COARSE, GAP, Finding, advice, of_memory, stops
+from beyondkernels.auditing.health import COARSE, GAP, of_memory
 from beyondkernels.auditing.ladder import ABOUT, KINDS, MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import Lead, lead, leads, shown_points, signed
 from beyondkernels.auditing.scores import Scores, scores_of

@@ -11,9 +11,9 @@ import torch
 
 from beyondkernels.algorithms import Recipe
 from beyondkernels.auditing.checkpoints import loaded
+from beyondkernels.auditing.checks import Finding
 from beyondkernels.auditing.claims import best_fixed, best_fixed_name, error_of
 from beyondkernels.auditing.experiment import Audit
-from beyondkernels.auditing.health import Finding
 from beyondkernels.auditing.ladder import (
     BANDWIDTHS,
     KINDS,

@@ -2,40 +2,28 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
 
 import numpy as np
-from scipy.stats import t as student
 
+from beyondkernels.auditing.checks import Finding
 from beyondkernels.auditing.claims import best_fixed_name
 from beyondkernels.auditing.data_checks import REPEATED, REPEATS
+from beyondkernels.auditing.input_sizes import inputs
 from beyondkernels.auditing.ladder import LINEARISED, MODEL
 from beyondkernels.auditing.leads import Lead, lead, signed
-from beyondkernels.auditing.probes import CHANGES, FACTORS, Change
+from beyondkernels.auditing.probes import FACTORS, Change
 from beyondkernels.auditing.scores import error_over_points, score_at_points, scores_of
 from beyondkernels.auditing.settings import AuditSettings
 from beyondkernels.auditing.starts import Start
 from beyondkernels.auditing.subject import Subject
-from beyondkernels.core import Outcome
+from beyondkernels.auditing.tries import NORMAL, Tries, Try, Words, tries_of
 from beyondkernels.lab import Rows, select
-from beyondkernels.lab.declaration.rows import OUTCOME
-from beyondkernels.lab.declaration.runs import FIRST_SEARCH_SEED
-
-Verdict = Literal["fine", "note", "stop", "unknown"]
-"""Nothing was found; something was, which is no obstacle by itself; it has to be changed first; it was not checked."""
-
-WORDS: dict[Verdict, str] = {"fine": "fine", "note": "note", "stop": "change this first", "unknown": "not checked"}
 
 GAP = "optimisation gap"
 """The check that has a line of its own."""
-
-NORMAL = 1.96
-"""Standard errors of a 95 % interval."""
 
 COARSE = 5.0
 """The sentence says what the checks would not have shown from so many points on."""
@@ -56,30 +44,6 @@ _MODES = 10.0
 _FLAT, _LOUD, _SILENT = 0.99, 10.0, 1e-3
 """A start is odd if outputs do not change with the input at this share of points, or if its loss is so many times that
 of outputs zero. Outputs that differ by less than the last number, in units of the labels, are all equal."""
-
-_SPREADS, _OFFSET, _SIZE = 10.0, 10.0, 10.0
-"""From here on columns are called unscaled: the largest spread over the smallest, a mean in units of its spread, and
-the typical size of inputs (or labels) over 1. A layer's usual start expects numbers of size 1. The steps that gradient
-descent needs grow with the square of these ratios: a hundred times as many from here on."""
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One thing that was checked.
-
-    Arguments:
-        check: what was checked.
-        verdict: what came of it.
-        evidence: the numbers, in a sentence.
-        change: what to change, with the call.
-        unseen: how many points a fault may cost without showing in this check.
-    """
-
-    check: str
-    verdict: Verdict
-    evidence: str
-    change: str = ""
-    unseen: float = 0.0
 
 
 def health(
@@ -106,8 +70,8 @@ def health(
     """
     if "ladder" not in settings.parts or not scores_of(rows, part="ladder", rung=MODEL):
         return []
-    tries = _tries(rows, rehearsals)
-    words = _Words(subject, tries.factor if tries else 1.0, in_words)
+    tries = tries_of(rows, rehearsals)
+    words = Words(subject, tries.factor if tries else 1.0, in_words)
     found = [_rate(settings, rows, tries, words), _end(subject, settings, tries, words)]
     found += [*_changes(settings, rows, tries, words), *_start(settings, rows, start)]
     found += _modes(subject, settings, rows)
@@ -128,167 +92,17 @@ def _oddities(subject: Subject, rows: Rows, odd: Mapping[str, str], repeated: fl
     ]
 
 
-def stops(found: Sequence[Finding]) -> list[Finding]:
-    """The faults of training without whose change nothing can be said about features."""
-    return [each for each in found if each.verdict == "stop" and each.check != REPEATS]
-
-
 def of_memory(found: Sequence[Finding]) -> bool:
     """Whether so many test points are training points that no lead can be put down to features."""
     return any(each.verdict == "stop" and each.check == REPEATS for each in found)
-
-
-@dataclass(frozen=True)
-class _Words:
-    """How to say what to change.
-
-    Arguments:
-        subject: what is audited.
-        factor: of the learning rate, with which the model was trained.
-        in_words: whether the rule was given in words.
-    """
-
-    subject: Subject
-    factor: float
-    in_words: bool
-
-    def rate(self, factor: float) -> str:
-        rule = self.subject.own_rule
-        if rule is None or not self.in_words:
-            return f"an algorithm with {_times(factor)} the learning rate"
-        return f"bk.audit(…, learning_rate={float(f'{rule.first_rate * self.factor * factor:.3g}'):g})"
-
-    def longer(self, factor: float) -> str:
-        rule = self.subject.own_rule
-        if rule is None or not self.in_words:
-            return f"an algorithm with {_times(factor)} the steps"
-        epochs = round(self.subject.steps * (rule.batch or self.subject.samples) / self.subject.samples)
-        return f"bk.audit(…, epochs={max(1, round(factor * epochs))})"
-
-
-def _times(factor: float) -> str:
-    known = {0.2: "a fifth of", 0.5: "half", 2.0: "twice", 5.0: "five times"}
-    return known.get(factor, f"{factor:g} times")
-
-
-Try = tuple[float, Change | None]
-"""The factor of the learning rate, and what else is changed."""
-
-
-@dataclass(frozen=True)
-class _Tries:
-    """The model's runs on training points alone, by what was changed; of each one for every split of the points.
-
-    Arguments:
-        subjects: the rehearsals, one for each split.
-        runs: those that ended with every split.
-        diverged: those with which training diverged.
-        factor: the one with which the model was trained.
-    """
-
-    subjects: Sequence[Subject]
-    runs: Mapping[Try, Sequence[Outcome]]
-    diverged: Sequence[Try]
-    factor: float
-
-    @property
-    def own(self) -> Try:
-        """The model's own rule."""
-        return self.factor, None
-
-    @property
-    def points(self) -> float:
-        """How many different points are held out in all splits together, as a rule."""
-        first, splits = self.subjects[0], len(self.runs[self.own])
-        every = first.test + first.samples
-        return every * (1 - (first.samples / every) ** splits)
-
-    @property
-    def where(self) -> str:
-        """On which points, in words."""
-        times = len(self.runs[self.own])
-        each = f"{self.subjects[0].test} held-out training points"
-        return f"{times} times {each}" if times > 1 else each
-
-    def score(self, of: Try) -> float:
-        """The mean over splits."""
-        return float(np.mean(self._scores(of)))
-
-    def lead(self, of: Try, spread: float) -> tuple[float, float]:
-        """How far a try is ahead of the model's own rule, and half of the 95 % interval of that.
-
-        Splits of the same points overlap. So the variance of a mean over k splits is not 1/k of that of one, but
-        1/k + m/n for m points held out and n that are left (Nadeau & Bengio 2003).
-
-        Arguments:
-            of: the try.
-            spread: the standard deviation over seeds of a difference of two runs, for a single split.
-        """
-        ahead = np.subtract(self._scores(of), self._scores(self.own))
-        error = error_over_points(self._at_points(of), self._at_points(self.own), self.subjects[0].classes)
-        k = len(ahead)
-        if k == 1:
-            return float(ahead[0]), NORMAL * math.hypot(error, spread)
-        share = self.subjects[0].test / self.subjects[0].samples
-        over_splits = float(student.ppf(0.975, k - 1)) * float(ahead.std(ddof=1)) * math.sqrt(1 / k + share)
-        return float(ahead.mean()), max(NORMAL * error, over_splits)
-
-    def _scores(self, of: Try) -> list[float]:
-        return [
-            subject.score(run.scalars, FIRST_SEARCH_SEED + i)["score"]
-            for i, (subject, run) in enumerate(zip(self.subjects, self.runs[of], strict=False))
-        ]
-
-    def _at_points(self, of: Try) -> np.ndarray:
-        runs = zip(self.runs[of], self._distances, strict=False)
-        return np.concatenate([score_at_points(run.arrays["test_errors"], distances) for run, distances in runs])
-
-    @functools.cached_property
-    def _distances(self) -> list[np.ndarray | None]:
-        if self.subjects[0].classes:
-            return [None] * len(self.subjects)
-        return [subject.label_distances(FIRST_SEARCH_SEED + i) for i, subject in enumerate(self.subjects)]
-
-    def course(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Steps, loss and score on the points held out, while the model trains with its own rule; means over splits."""
-        losses, scores, steps = [], [], np.zeros(0)
-        for i, run in enumerate(self.runs[self.own]):
-            subject = self.subjects[i]
-            steps, loss = run.over("test_loss")
-            if subject.classes:
-                score = 100 * run.series["test_accuracy"]
-            elif subject.has_squared_loss:
-                score = 100 * (1 - loss / subject.spread("test", FIRST_SEARCH_SEED + i))
-            else:
-                score = -100 * loss / loss[-1]
-            losses.append(loss)
-            scores.append(score)
-        return steps, np.mean(losses, 0), np.mean(scores, 0)
-
-
-def _tries(rows: Rows, rehearsals: Sequence[Subject]) -> _Tries | None:
-    """What was tried with the model; None if the model's own rule was not, or diverged."""
-    mine = select(rows, {"part": "probe", "learner": MODEL})
-    if not rehearsals or mine.empty:
-        return None
-    runs: dict[Try, list[Outcome]] = {}
-    for row in mine.to_dict("records"):
-        change: Change | None = next((each for each in CHANGES if each == row.get("change")), None)
-        runs.setdefault((float(row["factor"]), change), []).append(row[OUTCOME])  # splits come in their order
-    ended = {key: each for key, each in runs.items() if all(run.status == "finished" for run in each)}
-    model = select(rows, {"part": "ladder", "rung": MODEL})
-    chosen = model["factor"].dropna().tolist() if "factor" in model else []
-    factor = float(chosen[0]) if chosen else 1.0
-    lost = [key for key in runs if key not in ended]
-    return _Tries(rehearsals, ended, lost, factor) if (factor, None) in ended else None
 
 
 def _fit(
     subject: Subject,
     settings: AuditSettings,
     rows: Rows,
-    words: _Words,
-    tries: _Tries | None,
+    words: Words,
+    tries: Tries | None,
     others: Sequence[Finding],
 ) -> Finding:
     """The training score, which must not be below what fixed features reach on new points.
@@ -346,7 +160,7 @@ def _points_error(subject: Subject, errors: Mapping[int, np.ndarray]) -> float:
     return error_over_points(score_at_points(errors[seed], distances), None, subject.classes)
 
 
-def _rate(settings: AuditSettings, rows: Rows, tries: _Tries | None, words: _Words) -> Finding:
+def _rate(settings: AuditSettings, rows: Rows, tries: Tries | None, words: Words) -> Finding:
     """Whether another learning rate is clearly better on training points that were held out."""
     check = "learning rate"
     if tries is None:
@@ -367,7 +181,7 @@ def _rate(settings: AuditSettings, rows: Rows, tries: _Tries | None, words: _Wor
     return Finding(check, "stop", f"{evidence}, so the learning rate is too {size}.", change)
 
 
-def _better(settings: AuditSettings, rows: Rows, tries: _Tries, others: Sequence[Try]) -> tuple[Try | None, float]:
+def _better(settings: AuditSettings, rows: Rows, tries: Tries, others: Sequence[Try]) -> tuple[Try | None, float]:
     """The best of the tries that are clearly better than the model's own rule, and what would not have shown."""
     seeds = list(scores_of(rows, part="ladder", rung=MODEL).values())
     # each try has one seed, and the difference of two runs has twice the variance of one
@@ -380,7 +194,7 @@ def _better(settings: AuditSettings, rows: Rows, tries: _Tries, others: Sequence
     return max(clear, key=tries.score, default=None), unseen
 
 
-def _changes(settings: AuditSettings, rows: Rows, tries: _Tries | None, words: _Words) -> list[Finding]:
+def _changes(settings: AuditSettings, rows: Rows, tries: Tries | None, words: Words) -> list[Finding]:
     """Whether the model is clearly better without its weight decay, or with Adam, on points that were held out."""
     found = []
     for change, (check, call, why) in _CHANGES.items():
@@ -465,7 +279,7 @@ def _rate_name(factor: float) -> str:
     return names.get(float(f"{factor:.6g}"), f"{factor:.3g} times the rate")
 
 
-def _end(subject: Subject, settings: AuditSettings, tries: _Tries | None, words: _Words) -> Finding:
+def _end(subject: Subject, settings: AuditSettings, tries: Tries | None, words: Words) -> Finding:
     """Whether the second half of training still brought much, or took much away, on held-out training points.
 
     Learning goes on at most as the logarithm of the steps, as a rule. So as many steps again may bring what the second
@@ -501,43 +315,6 @@ def _end(subject: Subject, settings: AuditSettings, tries: _Tries | None, words:
         gives = f"stopping there would give {signed(before)} points more"
         return Finding(check, "stop", f"{evidence}. {at}: {gives}.", words.longer(share))
     return Finding(check, "fine", f"{evidence}.")
-
-
-def inputs(subject: Subject) -> list[Finding]:
-    """Whether inputs, and labels that are numbers, have the size that a layer's usual start expects.
-
-    Columns are compared for points that are vectors, channels for images. A column that never changes has no spread.
-
-    Arguments:
-        subject: what is audited.
-    """
-    sample = subject.problem.take("train", min(subject.samples, 1000), 0)
-    found = []
-    if sample.x.is_floating_point():
-        x = sample.x.double()
-        columns = x if x.ndim == 2 else x.reshape(len(x), x.shape[1], -1).transpose(0, 1).reshape(x.shape[1], -1).T
-        found.append(_sizes("inputs", columns.numpy(force=True), "standardise inputs: (X - X.mean(0)) / X.std(0)"))
-    if not subject.classes:
-        y = sample.y.double().reshape(len(sample.y), -1).numpy(force=True)
-        found.append(_sizes("labels", y, "standardise labels: (y - y.mean(0)) / y.std(0)"))
-    return found
-
-
-def _sizes(what: str, columns: np.ndarray, change: str) -> Finding:
-    """Whether numbers have mean and spread of about the same size, and that size is about 1."""
-    means, spreads = np.abs(columns.mean(0)), columns.std(0)
-    moving = spreads > 1e-6 * (means + spreads.max(initial=0.0))
-    if not moving.any():
-        return Finding(what, "note", f"The {what} are all equal.")
-    means, spreads = means[moving], spreads[moving]
-    size = float(np.sqrt(np.mean(means**2 + spreads**2)))
-    ratio, offset = float(spreads.max() / spreads.min()), float((means / spreads).max())
-    evidence = f"The {what} have the size {size:.3g}"
-    if len(spreads) > 1:
-        evidence += f", spreads of columns from {spreads.min():.3g} to {spreads.max():.3g}"
-    evidence += f", and means of up to {offset:.2g} spreads."
-    odd = ratio > _SPREADS or offset > _OFFSET or not 1 / _SIZE <= size <= _SIZE
-    return Finding(what, "note" if odd else "fine", evidence, change if odd else "")
 
 
 def optimisation_gap(subject: Subject, rows: Rows) -> Lead | None:
@@ -580,28 +357,3 @@ def _gap(subject: Subject, settings: AuditSettings, rows: Rows) -> list[Finding]
     if ahead is not None and ahead.above_zero and ahead.mean >= settings.tolerance:
         evidence += f" With the same rule, the model is {ahead.size} points ahead of its linearisation."
     return [Finding(GAP, "note", evidence)]
-
-
-def advice(found: Sequence[Finding]) -> str:
-    """What was found, and what to change.
-
-    Arguments:
-        found: the checks.
-    """
-    worst = stops(found)
-    causes = [each for each in found if each.check in ("inputs", "labels", "modes") and each.verdict == "note"]
-    evidence = " ".join(each.evidence for each in (*worst, *causes))
-    changes = list(dict.fromkeys(each.change for each in (*causes, *worst) if each.change))
-    return f"{evidence} What to change: {'; '.join(changes)}."
-
-
-def as_markdown(found: Sequence[Finding]) -> str:
-    """The checks as a section of a page.
-
-    Arguments:
-        found: the checks.
-    """
-    words = {**WORDS, "stop": f"**{WORDS['stop']}**"}
-    lines = [f"| {each.check} | {words[each.verdict]} | {each.evidence} | {each.change} |" for each in found]
-    head = ["## Is the model trained well enough?", "", "| Check | Verdict | Evidence | What to change |", "|-|-|-|-|"]
-    return "\n".join([*head, *lines]) if found else ""

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from beyondkernels.auditing.checks import WORDS
 from beyondkernels.auditing.claims import best_fixed_name
 from beyondkernels.auditing.entry import audit
-from beyondkernels.auditing.health import WORDS
 from beyondkernels.auditing.ladder import MODEL, TRAINED_KERNEL
 from beyondkernels.auditing.leads import lead
 from beyondkernels.auditing.result import AuditResult

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from beyondkernels.auditing.checks import WORDS, Finding
 from beyondkernels.auditing.experiment import Audit
-from beyondkernels.auditing.health import WORDS, Finding
 from beyondkernels.auditing.ladder import MODEL
 from beyondkernels.auditing.pictures import no_weight_directions
 from beyondkernels.core import Outcome

@@ -107,9 +107,10 @@ def checked(function: Callable[..., Any], cls: type | None = None) -> Callable[.
         except _BARE as error:
             named = [*zip(positional, args, strict=False), *kwargs.items()]
             given = {name: value for name, value in named if name in known}
-            _explain_one(given, _hints(written, cls), error)
             caller = inspect.currentframe().f_back  # pyright: ignore[reportOptionalMemberAccess]
-            if caller is None or not str(caller.f_globals.get("__name__")).startswith(_PACKAGE):
+            outside = caller is None or not str(caller.f_globals.get("__name__")).startswith(_PACKAGE)
+            _explain_one(given, _hints(written, cls), error, outside)
+            if outside:
                 _explain_all(given, error)
             raise
 
@@ -122,11 +123,15 @@ def unchecked(function: Any) -> Any:
     return getattr(function, _UNCHECKED, function)
 
 
-def _explain_one(given: dict[str, Any], hints: dict[str, Any], error: Exception) -> None:
-    """Raise the sentence for the first argument that does not fit by itself, if there is one."""
+def _explain_one(given: dict[str, Any], hints: dict[str, Any], error: Exception, outside: bool) -> None:
+    """Raise the sentence for the first argument that does not fit by itself, if there is one.
+
+    The package itself calls with tensors without numbers, to see what a step would need, and expects PyTorch's errors.
+    """
     for name, value in given.items():
         try:
-            _require_ordinary(name, value)
+            if outside:
+                _require_ordinary(name, value)
             if name in hints:
                 check_value(name, value, hints[name])
         except InputError as sentence:

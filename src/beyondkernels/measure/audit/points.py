@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 
 from beyondkernels.core import Ended, Measured, Stream, hits
+from beyondkernels.core.streams import seeded_by
 from beyondkernels.engine import Predictor
 from beyondkernels.kernels.solvers.ridge import outputs
 from beyondkernels.measure.base import Measurement
@@ -71,8 +72,7 @@ class Modes(Measurement):
         parts = [part for part in x.split(size) if len(part) == size]  # a small last batch has other statistics
         y = y[: size * len(parts)]
         found = {}
-        with torch.no_grad(), torch.random.fork_rng(devices=[]):
-            torch.manual_seed(0)  # of dropout
+        with torch.no_grad(), seeded_by(0):  # of dropout
             for mode, training in (("training", True), ("evaluation", False)):
                 outs = [
                     predictor.network.apply(predictor.params, predictor.buffers, part, training)[0] for part in parts
