@@ -15,6 +15,7 @@ from beyondkernels.papers.features.experiments.balls import (
     FIXED,
     LARGE,
     LEARNED,
+    SPARSE,
     extreme_norms,
     fixed_map,
     rows,
@@ -27,8 +28,8 @@ EXPERIMENT = Theorem2()
 SETTINGS = changed(EXPERIMENT.settings("smoke"), {"relevants": (5, 7), "norms": (0.1, 1.0)})
 
 
-def ours(D: int, k: int, B: float) -> float:
-    return 0.5 * (1 - B * math.sqrt(D / math.comb(D, k)))  # N = D at this scale
+def ours(D: int, k: int, B: float, background: float = 0.5) -> float:
+    return background * (1 - B * math.sqrt(D / math.comb(D, k)))  # N = D at this scale
 
 
 def outcome(at: At, **made: float) -> Outcome:
@@ -45,7 +46,7 @@ def outcome(at: At, **made: float) -> Outcome:
     cube = at.place == CUBE
     D = 8 if cube else 16 * at.relevant
     norms = (0.3, 1.0, 3.0) if cube else (0.1, 1.0)
-    bounds = np.array([ours(D, at.relevant, B) for B in norms])
+    bounds = np.array([ours(D, at.relevant, B, 0.25 if at.place == SPARSE else 0.5) for B in norms])
     if at.method == LEARNED:
         loss = np.full(len(norms), 0.6)
         loss[-1] = made.get("learned", 0.1) + 1e-4 * at.seed
@@ -81,6 +82,7 @@ def reading(**made: float) -> Reading:
     ({"kernel": -1e-9}, ["kernel"]),
     ({"gap": 0.011}, ["gap"]),
     ({"floor": -1e-6}, ["floor"]),
+    ({"floor": -0.03}, ["paper", "floor"]),
     ({"fresh": -0.031}, ["fresh"]),
     ({"learned": 0.45}, ["below-paper"]),
     ({"learned": 0.51}, ["below-ours", "below-paper"]),
@@ -126,6 +128,8 @@ def test_rows_have_both_bounds() -> None:
     one = found[(found["relevant"] == 7) & (found["norm"] == 1.0) & (found["method"] == LEARNED)].iloc[0]
     assert one["bound"] == pytest.approx(ours(112, 7, 1.0))
     assert one["paper_bound"] == pytest.approx(0.5 * (1 - math.sqrt(224) / 2**7))
+    sparse = found[(found["place"] == SPARSE) & (found["norm"] == 1.0)].iloc[0]
+    assert sparse["paper_bound"] == pytest.approx(0.25 * (1 - math.sqrt(160) / 2**5))
     listed = found[found["place"] == CUBE]
     assert listed["paper_bound"].isna().all()  # the paper's theorem does not apply
     assert len(listed) == 3 * 2 * 2 * 3  # maps, targets, seeds, norms
@@ -164,6 +168,7 @@ def test_all_maps_have_the_same_number_of_features_and_every_target_is_another_s
             return outcome(at)
         assert learner.exact == (at.place == CUBE)
         assert learner.rescaled == (at.method == LEARNED)
+        assert spec.problem.hidden.background == (0.25 if at.place == SPARSE else 0.5)  # type: ignore[attr-defined]
         seen.setdefault((at.place, at.relevant, at.method), set()).add(spec.problem)
         return outcome(at)
 

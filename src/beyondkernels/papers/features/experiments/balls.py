@@ -16,9 +16,10 @@ from beyondkernels.store import RunSpec
 FIXED = {"Random neurons": "FixedNeurons", "Fourier features": "FixedWaves", "NTK features": "FixedTangents"}
 """The fixed maps, by the class of each."""
 LEARNED = "Two Step"  # the neurons of the paper's network after its two steps of feature learning
-LARGE, CUBE, EVERY, BALL = "sample", "all patterns", "every A", "kernel ball"
-"""Where a problem is solved: over a sample where k ≤ D/16; over all patterns of a small dictionary for drawn sets A;
-over those of a smaller one for every A; in the ball of a kernel, over the whole distribution where k ≤ D/16."""
+LARGE, SPARSE, CUBE, EVERY, BALL = "sample", "sample, small p_o", "all patterns", "every A", "kernel ball"
+"""Where a problem is solved: over a sample where k ≤ D/16, also at a smaller p_o; over all patterns of a small
+dictionary for drawn sets A; over those of a smaller one for every A; in the ball of a kernel, over the whole
+distribution where k ≤ D/16."""
 KERNELS = {"Gaussian kernel": "Gaussian", "Laplace kernel": "Laplace"}
 """The kernels of Corollary 3, which are shift-invariant, by the class of each."""
 SHARE = 16  # D/k where a sample is drawn: the least that the theorem allows
@@ -33,6 +34,7 @@ class Theorem2Settings(bk.core.Checked):
     )
     norms: Norms = lab.setting((1.0, 3.0, 10.0, 30.0, 100.0), "ours", "B")
     background: Annotated[float, between(0.01, 0.5)] = lab.setting(0.5, "paper", "p_o")
+    sparse: Annotated[float, between(0.01, 0.5)] = lab.setting(0.25, "ours", "the smaller p_o, at the first k")
     tangents: Annotated[int, positive, at_most(20)] = lab.setting(
         2, "ours", "neurons of the NTK features; every map has N = D times this many features"
     )
@@ -65,6 +67,11 @@ def sizes_of(s: Theorem2Settings, at: lab.At) -> tuple[int, int, tuple[float, ..
         return SHARE * at.relevant, SHARE * at.relevant * s.tangents, s.norms
     D = s.cube if at.place == CUBE else s.every
     return D, D * s.cube_neurons, s.cube_norms
+
+
+def background_of(s: Theorem2Settings, at: lab.At) -> float:
+    """p_o."""
+    return s.sparse if at.place == SPARSE else s.background
 
 
 @functools.cache
@@ -102,7 +109,8 @@ def spec(s: Theorem2Settings, at: lab.At) -> RunSpec:
     """The best model for every B: in drawn problems, with a set A of its own for every seed and target."""
     D, N, norms = sizes_of(s, at)
     exact, learned = at.place == CUBE, at.method == LEARNED
-    problem = parity(D, at.relevant, s.background, at.seed * s.targets + at.target if exact else at.seed)
+    instance = at.seed * s.targets + at.target if exact else at.seed
+    problem = parity(D, at.relevant, background_of(s, at), instance)
     features: Any = two_steps(problem, N // 2, s.samples) if learned else fixed_map(s, at)
     learner = bk.features.BallClassifier(features, norms, exact, learned, s.tolerance)
     return RunSpec(problem, learner, 1 if exact else s.samples, s.test_samples, at.seed)
@@ -135,8 +143,8 @@ def _bounds(s: Theorem2Settings, at: lab.At, norm: float) -> dict[str, Any]:
     if at.place == BALL:
         ball = bk.features.KernelBallCertificate(D, at.relevant, s.background, norm, kernel=kernel_of(at.method))
         return {"bound": ball.bound, "floor": ball.exact}
-    bounds = bk.features.FixedFeatureCertificate(D, at.relevant, s.background, N, norm)
-    if at.place == LARGE:
+    bounds = bk.features.FixedFeatureCertificate(D, at.relevant, background_of(s, at), N, norm)
+    if at.place in (LARGE, SPARSE):
         return {"bound": bounds.bound, "paper_bound": bounds.paper}
     high, low = (s.background * (1 - norm * size) for size in extreme_norms(fixed_map(s, at), D, at.relevant))
     return {"bound": bounds.bound, "least_floor": low, "largest_floor": high}
@@ -151,10 +159,10 @@ def _of_model(s: Theorem2Settings, at: lab.At, row: dict[str, Any], found: Mappi
         return rooms | {"learned_room": bound - loss, "learned_paper_room": row["paper_bound"] - loss}
     D, N, _ = sizes_of(s, at)
     # scale-free, so that a bound close to p_o keeps its digits
-    used = (1 - given["floor"] / s.background) / (row["norm"] * math.sqrt(N / math.comb(D, at.relevant)))
+    used = (1 - given["floor"] / background_of(s, at)) / (row["norm"] * math.sqrt(N / math.comb(D, at.relevant)))
     rooms |= {"floor_room": 1 - used, "fresh_room": loss + SURE * given["test_error"] - bound}
-    if at.place == LARGE:
-        return rooms
+    if at.place in (LARGE, SPARSE):
+        return rooms | {"paper_room": given["floor"] - row["paper_bound"]}
     rooms["worst_lower"] = max(given["lower"], row["largest_floor"])  # either holds for some A, so for the worst
     return rooms | {"lower_room": given["lower"] - bound, "mean_room": given["mean_floor"] - bound}
 

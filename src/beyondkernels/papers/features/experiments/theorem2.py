@@ -24,7 +24,7 @@ BOUNDS = {
 }
 """Hinge losses, and what bounds them from below: by column the heading, and what it holds."""
 
-ROOMS = ("lower", "mean", "worst", "every", "kernel", "gap", "floor", "fresh", "learned", "learned_paper")
+ROOMS = ("paper", "lower", "mean", "worst", "every", "kernel", "gap", "floor", "fresh", "learned", "learned_paper")
 """What stays on its side of a bound, each by how much."""
 
 SMALL = {"tangents": 1, "cube": 8, "cube_relevant": 3, "cube_neurons": 1, "every": 6, "every_relevant": 3, "targets": 2}
@@ -58,15 +58,17 @@ class Theorem2(lab.Experiment):
     def runs(self, s: balls.Theorem2Settings) -> list[lab.Runs]:
         fixed, one = list(balls.FIXED), {"target": [0]}
         large = {"place": [balls.LARGE], "relevant": s.relevants, "method": [*fixed, balls.LEARNED], **one}
+        sparse = {"place": [balls.SPARSE], "relevant": s.relevants[:1], "method": fixed, **one}
         listed = {"place": [balls.CUBE], "relevant": [s.cube_relevant], "method": fixed, "target": range(s.targets)}
         every = {"place": [balls.EVERY], "relevant": [s.every_relevant], "method": fixed, **one}
         kernels = {"place": [balls.BALL], "relevant": s.relevants, "method": list(balls.KERNELS), **one}
-        drawn = [lab.Runs(balls.spec, over, balls.rows) for over in (large, listed)]
+        drawn = [lab.Runs(balls.spec, over, balls.rows) for over in (large, sparse, listed)]
         return drawn + [lab.Runs(balls.whole_spec, over, balls.rows, seeds=1) for over in (every, kernels)]
 
     def claims(self, s: balls.Theorem2Settings) -> list[lab.Statement]:
         last, most, fixed = s.relevants[-1], s.norms[-1], list(balls.FIXED)
         cube, every, ball = ({"place": place} for place in (balls.CUBE, balls.EVERY, balls.BALL))
+        sampled = [balls.LARGE, balls.SPARSE]
         never_below: dict[str, dict[str, Any]] = {
             "exact": cube,
             "mean": cube,
@@ -74,8 +76,9 @@ class Theorem2(lab.Experiment):
             "every": every,
             "kernel": ball,
             "gap": {},
-            "floor": {"place": [balls.LARGE, balls.CUBE], "method": fixed},
-            "fresh": {"place": balls.LARGE, "method": fixed},
+            "paper": {"place": sampled, "method": fixed},
+            "floor": {"place": [*sampled, balls.CUBE], "method": fixed},
+            "fresh": {"place": sampled, "method": fixed},
         }
 
         def room(name: str, where: dict[str, Any]) -> lab.Value:
