@@ -71,7 +71,7 @@ def test_a_line_for_each_paper(tmp_path: Path) -> None:
     result(tmp_path, "features/table1", [True, True, None])
     result(tmp_path, "features/table2", [True, False])
     (line,) = [line for line in papers_block(kept_results(tmp_path)).splitlines() if line.startswith("- [`features`]")]
-    assert line.endswith("15 experiments. 3 of 5 claims hold, 1 fails, 1 is undecided.")
+    assert line.endswith("17 experiments. 3 of 5 claims hold, 1 fails, 1 is undecided.")
 
 
 def test_what_nothing_runs_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
