@@ -9,7 +9,7 @@ import pytest
 import beyondkernels as bk
 from beyondkernels.core import Outcome
 from beyondkernels.lab import At, Reading, changed, find, specs_of
-from beyondkernels.papers.features.experiments import bars
+from beyondkernels.papers.features.experiments import bars, tables
 from beyondkernels.papers.features.experiments.cases import Case, Numbers, problem_of, process_of
 from beyondkernels.papers.features.experiments.overview import Overview, places
 from beyondkernels.papers.features.experiments.paper_table import WITH_CONVERGED, PaperTable
@@ -44,7 +44,9 @@ def test_the_cases_are_the_papers() -> None:
     ratios = [getattr(problem_of(case, 0), "negative_ratio", None) for case in found.values()]
     assert ratios == [None, None, None, None, 0.8, 0.9, None, None]
     rates = {label: (each.readout_rate, each.tangent_rate) for label, each in numbers.items() if label != "table2"}
-    assert set(rates.values()) == {(200.0, 3e-4)}  # Table 1's schedule is the only one for parity labels
+    own = rates.pop("table5 n = 10000")
+    assert set(rates.values()) == {(200.0, 3e-4)}  # Table 1's schedule serves all other parity labels
+    assert (own, found["table5 n = 10000"].hidden_rate) == ((2000.0, 3e-4), 1e-4)
     interval: Any = problem_of(found["table2"], 0)
     assert (interval.labels.low, interval.labels.high, interval.hidden.relevant) == (20, 30, 2 / 3)
 
@@ -73,7 +75,7 @@ def test_class_weights_where_classes_are_unequal() -> None:
         unequal = name in ("table2", "table4")
         assert (process.first.class_weights != (1.0, 1.0)) is unequal
         assert process.second.class_weights == process.first.class_weights
-        assert process.later.class_weights == (1.0, 1.0)
+        assert process.later.class_weights == (process.first.class_weights if name == "table4" else (1.0, 1.0))
         if unequal:
             positive = problem_of(case, 0).moments.positive
             assert process.first.class_weights == pytest.approx((1 / (2 - 2 * positive), 1 / (2 * positive)))
@@ -87,6 +89,17 @@ def test_class_weights_where_classes_are_unequal() -> None:
     assert process_of(interval, 0, structured=False).first != process_of(interval, 0).first
     parity = Case("", Numbers())
     assert process_of(parity, 0, structured=False) == process_of(parity, 0)
+
+
+def test_class_weights_in_all_steps_or_at_first() -> None:
+    case = TABLES["table4"].settings("smoke").cases()["ratio = 0.8"]
+    names = ("RF", "RF, weighted at first", "NTK", "NTK, weighted at first")
+    specs = {name: tables.spec(case, At(method=name, seed=0)) for name in names}
+    rules: dict[str, Any] = {name: spec.learner.learner.algorithm for name, spec in specs.items()}  # type: ignore[attr-defined]
+    assert rules["RF"].settings.later.class_weights == pytest.approx((0.625, 2.5))
+    assert rules["RF, weighted at first"].settings.later.class_weights == (1.0, 1.0)
+    assert rules["NTK"].loss.weights == pytest.approx((0.625, 2.5))
+    assert rules["NTK, weighted at first"].loss == bk.algorithms.Hinge()
 
 
 @pytest.mark.parametrize("name", ["table2", "table3", "table4", "table5"])
@@ -116,16 +129,16 @@ def good(case: Case, printed: str) -> dict[str, float]:
     }
     without = table["Network w/o structure"]
     others = {"NTK w/o structure": without, "RF w/o structure": without, "Linear": 80.0, "Constant": 50.0}
-    best = {"Converged One Step": table["One Step"]}
+    best = {"Converged One Step": table["One Step"], "Converged Two Step": table["Two Step"]}
     converged = dict.fromkeys(("Converged NTK", "Converged RF"), 80.0)
-    return table | others | best | converged
+    return table | others | best | converged | {f"{name} w/o structure": 100.0 for name in converged}
 
 
 def rows(table: PaperTable, name: str, changes: dict[str, float], cosine: float = 0.995) -> list[dict[str, Any]]:
     return [
         {"method": method, "seed": seed, "status": "finished", "test_accuracy": value, "cosine_either_step2": cosine}
         | ({"case": case.name} if case.name else {})
-        | {"train_accuracy": 100.0, "cosine_either_step1": 0.97}
+        | {"train_accuracy": 100.0, "cosine_either_step1": 0.97, "best_linear": 90.0}
         | {"gained": bars.gained(case, method, value)}
         for case in table.settings("paper").cases().values()
         for method, value in (good(case, name) | changes).items()
@@ -137,7 +150,7 @@ def rows(table: PaperTable, name: str, changes: dict[str, float], cosine: float 
 def test_the_printed_numbers_meet_the_claims(name: str) -> None:
     found = claims_of(TABLES[name], TABLES[name].settings("paper"), rows(TABLES[name], name, {}))
     assert refuted(found) == []
-    assert len(found) == (13 if name == "table2" else 30)
+    assert len(found) == {"table2": 16, "table3": 30, "table4": 34, "table5": 32}[name]
 
 
 @pytest.mark.parametrize(
@@ -150,11 +163,18 @@ def test_the_printed_numbers_meet_the_claims(name: str) -> None:
         ("table2", "NTK w/o structure", 94.9, ["ntk-unneeded", "ntk-unneeded-by-way"]),
         ("table2", "NTK w/o structure", 96.0, ["ntk-unneeded-by-way"]),
         ("table2", "Converged One Step", 67.1, ["one-step-best"]),
+        ("table5", "Converged Two Step", 99.4, ["n25000-two-step-best", "n10000-two-step-best"]),
         ("table3", "Network", 99.4, ["d100-network", "d2000-network"]),
         ("table3", "NTK", 85.5, ["d2000-ntk"]),
         ("table3", "One Step", 60.1, ["d100-one-step", "d2000-one-step"]),
         ("table4", "One Step", 84.1, ["ratio0_8-one-step"]),
         ("table4", "RF", 82.1, ["ratio0_8-rf", "ratio0_9-rf"]),
+        (
+            "table4",
+            "Network",
+            92.9,
+            [f"ratio0_{i}-{name}" for i in (8, 9) for name in ("network", "best-linear")],
+        ),
         ("table4", "RF w/o structure", 82.1, ["ratio0_8-rf-unstructured"]),
         ("table4", "Converged RF", 97.1, ["ratio0_8-converged-rf", "ratio0_9-converged-rf"]),
         ("table5", "Two Step", 99.4, ["n25000-two-step", "n10000-two-step"]),

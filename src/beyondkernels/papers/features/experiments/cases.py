@@ -86,6 +86,7 @@ class Case:
         interval: labels in place of parity.
         hidden_rate: the hidden layer's rate from step 3 on, where it is not Theorem 26's.
         random_rate: RF's own rate of the readout at step 3, where it is not Theorem 26's single rate.
+        always_weighted: whether the classes are weighted in all steps, and not in the first two alone.
         in_span: whether networks train in the coordinates of the inputs' span. That is the same network up to
             rounding, and faster; Table 1 trains without.
     """
@@ -96,6 +97,7 @@ class Case:
     interval: Interval | None = None
     hidden_rate: float | None = None
     random_rate: float | None = None
+    always_weighted: bool = False
     in_span: bool = True
 
     @property
@@ -154,6 +156,8 @@ def process_of(
     weighted = abs(problem.moments.positive - 0.5) >= _ROUNDING
     given: dict[str, Any] = {"steps": s.steps, "batch": s.batch, "readout_rate": rate, "weighted": weighted}
     process = bk.features.theorem26(problem, bk.networks.TwoLayer(s.pairs), **given)
+    if case.always_weighted:
+        process = replace(process, later=replace(process.later, class_weights=problem.moments.class_weights))
     if own_schedule and case.hidden_rate is not None:
         return replace(process, later=replace(process.later, hidden_rate=case.hidden_rate))
     return process
@@ -214,6 +218,14 @@ class CasesSettings(Shared):
             require(name not in found, f"{told} must hold different numbers, got {lists.get(told)}")
             found[name] = self.case(name, Numbers(**shared, **{each: at[each] for each in LISTS}), at)
         return found
+
+
+@dataclass(frozen=True)
+class GrowingSettings(CasesSettings):
+    """Those of tables in which the best ridge may lie outside the grid."""
+
+    ridges: lab.Sizes = lab.setting((1e-4, 1e-3, 1e-2, 1e-1, 1.0), "ours", "relative ridges of the converged fits")
+    ridge_limits: lab.Sizes = lab.setting((1e-7, 1e2), "ours", "up to which the grid of ridges grows where it ends")
 
 
 def only(settings: Any, names: Iterable[str]) -> dict[str, Any]:

@@ -41,6 +41,10 @@ def scales(**differs: Any) -> dict[str, lab.Scale]:
     return {"laptop": lab.scale(seeds=3), "smoke": lab.scale(**SMOKE | differs)}
 
 
+GROWING: dict[str, Any] = {"ridge_limits": SMOKE["ridges"]}
+"""What tables whose ridges grow have at smoke scale, where they do not."""
+
+
 class PaperTable(lab.Experiment):
     """A table of App. E. A subclass names its settings, whose ``cases`` are the table's blocks, and its methods."""
 
@@ -53,18 +57,28 @@ class PaperTable(lab.Experiment):
     }
     printed = ""
     """What the table is called among the published numbers; nothing where nothing is printed."""
-    methods = WITH_CONVERGED
+    methods = (*WITH_CONVERGED, tables.TWO_STEP)
+    columns = ("train_accuracy", "test_accuracy")
+    """What the table shows of each block, beside the cosine."""
+
+    @property
+    def printed_columns(self) -> tuple[str, ...]:
+        """Of these, what the paper prints."""
+        return (*PaperTable.columns, "cosine") if self.printed else ()
 
     most_neurons = 100
     """How many neurons a picture of directions shows; None for all."""
 
     def spec(self, s: Any, at: lab.At) -> bk.store.RunSpec:
         case = self.case(s, at)
-        if at.method in tables.CONVERGED or at.method == "Linear":
-            ridges = getattr(s, "ridges", ())
-            limits = {"ridges": ridges, "smallest": ridges[0], "largest": ridges[-1]} if ridges else {}
-            return tables.converged_spec(case, at, tolerance=s.tolerance, validation=s.validation, **limits)
+        if at.method in tables.FEATURES or at.method == "Linear":
+            return tables.converged_spec(case, at, tolerance=s.tolerance, validation=s.validation, **self.ridges(s))
         return tables.spec(case, at)
+
+    def ridges(self, s: Any) -> dict[str, Any]:
+        """The grid of ridges of converged classifiers, and how far it grows."""
+        smallest, largest = getattr(s, "ridge_limits", (s.ridges[0], s.ridges[-1]))
+        return {"ridges": s.ridges, "smallest": smallest, "largest": largest}
 
     def row(self, s: Any, at: lab.At, outcome: bk.core.Outcome) -> dict[str, Any]:
         case = self.case(s, at)
@@ -90,9 +104,9 @@ class PaperTable(lab.Experiment):
         return [*block.of_parity(), *block.ahead()]
 
     def table(self, s: Any) -> lab.Table:
-        shown = ("train_accuracy", "test_accuracy", *(("cosine",) if self.printed else ()))
+        shown = (*self.columns, *(("cosine",) if self.printed else ()))
         columns = [self._column(case, name) for case in s.cases().values() for name in shown]
-        if set(self.methods) & set(tables.CONVERGED):
+        if set(self.methods) & set(tables.FEATURES):
             columns.append(lab.Shown("duality_gap", show="largest"))
         return lab.Table(["method"], columns, where={"method": list(self.methods)})
 
@@ -126,7 +140,7 @@ class PaperTable(lab.Experiment):
             column,
             f"{case.name}: {heading}" if case.name else "",
             where=case.where,
-            paper=PAPER.printed_by_method(self.printed, column, case.name) if self.printed else None,
+            paper=PAPER.printed_by_method(self.printed, column, case.name) if column in self.printed_columns else None,
             tolerance=0.01 if column == "cosine" else 2.0,
             why=known.get(column, {}),
         )

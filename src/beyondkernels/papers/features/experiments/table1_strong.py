@@ -33,6 +33,10 @@ class Table1Strong(PaperTable):
     def claims_of(self, block: Sentences) -> list[lab.Statement]:
         return [*block.ahead(), replace(block, printed="table1").one_step_best()]
 
+    def ridges(self, s: StrongSettings) -> dict[str, Any]:
+        """Those that the classifier has by itself."""
+        return {}
+
     def figures(self, s: StrongSettings) -> list[lab.Picture]:
         return [self._dotted(s)]
 

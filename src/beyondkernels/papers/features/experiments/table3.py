@@ -37,6 +37,7 @@ class Table3(paper_table.PaperTable):
     settings_class = Table3Settings
     scales = paper_table.scales(dim=(20, 30), rounding_dims=(20, 30))
     printed = "table3"
+    methods = paper_table.WITH_CONVERGED  # Two Step as trained is right everywhere here
 
     def runs(self, s: Table3Settings) -> list[lab.Runs]:
         over = {"dim": s.rounding_dims, "method": list(STEP_ONE)}

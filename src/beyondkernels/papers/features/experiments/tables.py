@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import beyondkernels as bk
@@ -40,6 +40,9 @@ METHODS = {
 }
 """The paper's rows in its order, the other methods without structure, Theorem 26 taken literally, and baselines."""
 
+WEIGHTED_AT_FIRST = {f"{name}, weighted at first": name for name in ("NTK", "RF", "Two Step")}
+"""Rows of unequal classes whose loss has class weights in the first two steps alone."""
+
 TRAINED = ("Network", "NTK", "RF", "One Step", "Two Step")
 UNSTRUCTURED = {name: f"{name} w/o structure" for name in ("Network", "NTK", "RF")}
 CONVERGED: dict[str, tuple[int, Literal["neurons", "tangent"]]] = {
@@ -47,7 +50,11 @@ CONVERGED: dict[str, tuple[int, Literal["neurons", "tangent"]]] = {
     "Converged RF": (0, "neurons"),
     "Converged One Step": (1, "neurons"),
 }
-"""The strongest linear classifiers on fixed features: after how many steps which features are taken."""
+"""The strongest linear classifiers on features that fail: after how many steps which features are taken."""
+TWO_STEP = "Converged Two Step"
+WITHOUT = {f"{name} w/o structure": CONVERGED[name] for name in ("Converged NTK", "Converged RF")}
+FEATURES = {**CONVERGED, TWO_STEP: (2, "neurons"), **WITHOUT}
+"""All converged classifiers on features, in some tables also on the data without structure."""
 
 
 def percent(label: str, form: str = ".1f", about: str = "", **more: Any) -> lab.Quantity:
@@ -57,27 +64,32 @@ def percent(label: str, form: str = ".1f", about: str = "", **more: Any) -> lab.
 ACCURACIES = {
     "train_accuracy": percent("training accuracy", heading="Train (%)"),
     "test_accuracy": percent("test accuracy", heading="Test (%)", better="more"),
+    "balanced_accuracy": percent("balanced test accuracy", heading="Balanced (%)", better="more"),
     "step": lab.Quantity("step", within=lab.NON_NEGATIVE, log=True),
 }
 """How all experiments with networks write accuracies."""
 
 
 def spec(case: Case, at: lab.At) -> RunSpec:
-    method = METHODS[at.method]
+    name: str = at.method
+    if name in WEIGHTED_AT_FIRST:
+        name, case = WEIGHTED_AT_FIRST[name], replace(case, always_weighted=False)
+    method = METHODS[name]
     measured: tuple[Any, ...] = ()
     if method.kind == "network" and case.numbers.steps >= 2:
-        measured = (bk.measure.Alignment(), *((bk.measure.Directions(),) if at.method == "Network" else ()))
+        measured += (bk.measure.Alignment(), *((bk.measure.Directions(),) if at.method == "Network" else ()))
     return _spec(case, at, _learner(case, at, method), measured, method.structured)
 
 
 def converged_spec(case: Case, at: lab.At, **options: Any) -> RunSpec:
     """A converged classifier on a feature map, or on the inputs, with options of ``FixedFeatureClassifier``."""
     features: Any = bk.kernels.InputFeatures()
-    if at.method in CONVERGED:
+    if at.method in FEATURES:
         # the features are taken before our own rate would matter, so they do not depend on it
         rule = bk.algorithms.FeatureLearning(process_of(case, at.seed, own_schedule=False))
-        features = bk.engine.NetworkFeatures(bk.networks.TwoLayer(case.numbers.pairs), rule, *CONVERGED[at.method])
-    return _spec(case, at, bk.kernels.FixedFeatureClassifier(features, **options))
+        features = bk.engine.NetworkFeatures(bk.networks.TwoLayer(case.numbers.pairs), rule, *FEATURES[at.method])
+    learner = bk.kernels.FixedFeatureClassifier(features, **options)
+    return _spec(case, at, learner, structured=at.method not in WITHOUT)
 
 
 def row(case: Case, outcome: bk.core.Outcome) -> dict[str, Any]:
@@ -88,13 +100,18 @@ def row(case: Case, outcome: bk.core.Outcome) -> dict[str, Any]:
         "cosine_either_step1": outcome.at("alignment/cosine_either", 1, None),
         "cosine_either_step2": outcome.at("alignment/cosine_either", 2, None),
         **{name: outcome.scalars.get(name) for name in ("ridge", "duality_gap", "converged")},
+        **({} if case.negative_ratio is None else {"balanced_accuracy": _percent(outcome, "test_balanced_accuracy")}),
     }
 
 
 def accuracies(outcome: bk.core.Outcome) -> dict[str, float | None]:
     """Training and test accuracy in percent, as ``ACCURACIES`` declares them."""
-    shares = {name: outcome.scalars.get(name) for name in ("train_accuracy", "test_accuracy")}
-    return {name: None if share is None else 100 * share for name, share in shares.items()}
+    return {name: _percent(outcome, name) for name in ("train_accuracy", "test_accuracy")}
+
+
+def _percent(outcome: bk.core.Outcome, name: str) -> float | None:
+    share = outcome.scalars.get(name)
+    return None if share is None else 100 * share
 
 
 def record_steps(steps: int) -> tuple[int, ...]:
@@ -109,6 +126,8 @@ def _spec(case: Case, at: lab.At, learner: Any, measured: tuple[Any, ...] = (), 
     # in the coordinates of the inputs' span, where the case asks for it and that is a smaller space
     smaller = case.in_span and problem_of(case, at.seed).span is not None
     known = isinstance(learner, bk.engine.TrainedNetwork | bk.kernels.FixedFeatureClassifier)
+    if case.negative_ratio is not None:
+        measured += (bk.features.BalancedAccuracy(),)
     learner = bk.engine.InSpan(learner) if smaller and known else learner
     return RunSpec(problem_of(case, at.seed, structured), learner, s.samples, s.test_samples, at.seed, measured)
 
@@ -124,7 +143,9 @@ def _learner(case: Case, at: lab.At, method: Method) -> bk.core.Learner:
     recorded = record_steps(s.steps)
     if method.kind == "tangent":
         network = bk.networks.TwoLayer(pairs=s.pairs, initialisation=process.initial)
-        descent = bk.algorithms.GradientDescent(s.steps, s.tangent_rate, s.batch)
+        hinge, weights = bk.algorithms.Hinge(), process.later.class_weights
+        loss = bk.algorithms.ClassWeighted(hinge, weights) if case.always_weighted else hinge
+        descent = bk.algorithms.GradientDescent(s.steps, s.tangent_rate, s.batch, loss=loss)
         return bk.engine.TrainedNetwork(bk.networks.Linearised(network), descent, record_at=recorded)
     early = (0, 1, 2) if at.method.startswith("Network") else ()
     return bk.engine.TrainedNetwork(
